@@ -109,10 +109,14 @@ def _raise(number: int, _frame: Any) -> NoReturn:
 
 
 def _end_although_ignored(ignored: Any) -> None:
-    """End the process where Python ignores the exception of a signal, because a finalizer raised it."""
+    """End the process where Python ignores the exception of a signal, because a finalizer raised it.
+
+    A lack of memory there is not reported: no result depends on what closes a generator.
+    """
     if isinstance(ignored.exc_value, (KeyboardInterrupt, EndedBySignal)):
         _end(ignored.exc_value)
-    sys.__unraisablehook__(ignored)
+    if not isinstance(ignored.exc_value, MemoryError):
+        sys.__unraisablehook__(ignored)
 
 
 def _end(end: KeyboardInterrupt | EndedBySignal) -> NoReturn:

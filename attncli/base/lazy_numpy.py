@@ -29,7 +29,7 @@ else:
 
     np = _NumPy()
 
-__all__ = ["Array", "all_finite", "all_true", "import_object", "np"]
+__all__ = ["Array", "all_finite", "all_true", "as_array", "import_object", "np"]
 
 
 SQUARED_NUMBERS = 8192  # so few are multiplied by one thread of BLAS
@@ -62,6 +62,15 @@ def all_true(numbers: Array) -> bool:
     if type(numbers) is not np.ndarray:
         return bool(numbers.all())
     return int(np.count_nonzero(numbers)) == numbers.size
+
+
+def as_array(numbers: Any) -> Any:
+    """Numbers as an array; one that is not NumPy's own, such as that of many digits, stays as it is.
+
+    >>> as_array([1, 2])
+    array([1, 2])
+    """
+    return numbers if hasattr(numbers, "shape") else np.asarray(numbers)
 
 
 def import_object(reference: str) -> Any:

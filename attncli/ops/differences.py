@@ -145,7 +145,7 @@ def differential(
     0.2
     """
     if lambda_full is not None:
-        given: Array = np.add(lambda_full, 0.0)
+        given: Array = np.add(lambda_full, 0)
         return given
     begin = initial_lambda(lambda_init, layer)
     if lambda_q1 is None or lambda_k1 is None or lambda_q2 is None or lambda_k2 is None:

@@ -132,7 +132,7 @@ def real_key_starts(key_mask: Array) -> Array:
     >>> real_key_starts(np.array([[False, True, True], [True, True, False]])).tolist()
     [1, 0]
     """
-    starts: Array = key_mask.argmax(axis=-1)
+    starts: Array = (key_mask * 1).argmax(axis=-1)  # PyTorch has no argmax of booleans, and scripts are written as this
     return starts
 
 

@@ -519,7 +519,7 @@ def failures_named(record: OperatorRecord, what: str) -> Iterator[None]:
     """
     try:
         yield
-    except AttnError:
+    except (AttnError, MemoryError):
         raise
     except Exception as error:  # a function of another package may raise anything
         if record.is_built_in:

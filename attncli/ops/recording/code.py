@@ -144,7 +144,8 @@ class _Writer:
             (left, right, {"+": 0, "-": 0, "*": 1, "/": 1, "**": 1}),
             (right, left, {"+": 0, "*": 1}),
         ):
-            if dropped.is_constant and np.ndim(dropped.value) == 0 and neutral.get(sign) == dropped.value:
+            changes_nothing = dropped.is_constant and np.ndim(dropped.value) == 0 and neutral.get(sign) == dropped.value
+            if changes_nothing and np.asarray(kept.value).dtype.kind != "b":  # truths become numbers
                 return self._texts[kept]
         value = right.value if right.is_constant and np.ndim(right.value) == 0 else 0
         if sign == "+" and value < 0:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any
 
-from attncli.base.lazy_numpy import Array, np
+from attncli.base.lazy_numpy import Array, as_array, np
 from attncli.ops.derivatives import ByNumber, Derivative, DerivativeRecord, Formula, NoDerivative
 from attncli.ops.recording.arrays import NotRecordedError, Recorded
 from attncli.ops.recording.expression import argument, ordered
@@ -77,7 +77,7 @@ class RecordedDerivative:
         of = given[self.argument]
         if made is None:
             return np.zeros(np.shape(of), grad.dtype)
-        found = np.asarray(made.result.value)
+        found = as_array(made.result.value)
         return found if found.dtype == grad.dtype else found.astype(grad.dtype)
 
     def objection(self, shapes: Mapping[str, tuple[int, ...]], options: Mapping[str, Any]) -> str:
@@ -105,7 +105,7 @@ class RecordedDerivative:
         """
         arrays, options = arrays_of(self.function.record, given, (self.argument, *numbers))
         made = record(self.function, arrays, options, has_names=has_names)
-        seed = argument(GRAD, np.asarray(grad))
+        seed = argument(GRAD, as_array(grad))
         with np.errstate(all="ignore"):
             found = gradient(made.result, made.arguments[self.argument], Recorded(seed, []))
         if found is None:
@@ -208,6 +208,8 @@ def _objection(tried: _Tried) -> str:
             refusal = _difference(tried, given, seed)
         except NotRecordedError as error:
             return f"{error.message} ({error.where})" if error.where else error.message
+        except MemoryError:
+            raise
         except Exception as error:  # noqa: BLE001 - somebody else's function may raise anything with few tokens
             return f"it can't be tried with few tokens ({type(error).__name__}: {error})"
         agreed += not refusal

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from attncli.base.lazy_numpy import Array, np
+from attncli.base.lazy_numpy import Array, as_array, np
 
 ARGUMENT, CONSTANT = "argument", "constant"
 GET_ITEM, SET_ITEM, SCATTER, RUNNING_MAX = "get_item", "set_item", "scatter", "running_max"
@@ -103,7 +103,7 @@ class Moved:
 
 def constant(value: Any) -> Expression:
     """A number or an array that does not depend on any argument; a number of Python's keeps its type."""
-    return Expression(CONSTANT, (), {}, value if isinstance(value, (bool, int, float)) else np.asarray(value))
+    return Expression(CONSTANT, (), {}, value if isinstance(value, (bool, int, float)) else as_array(value))
 
 
 def argument(name: str, value: Array) -> Expression:

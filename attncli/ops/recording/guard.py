@@ -72,6 +72,8 @@ def reads_other_cells(
     try:
         with np.errstate(all="ignore"):
             return any(_reads_others(operator, given, options, letter) for given in several for letter in letters)
+    except MemoryError:
+        raise
     except Exception:  # noqa: BLE001 - somebody else's function may raise anything with few tokens
         return True
 

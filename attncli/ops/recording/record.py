@@ -59,7 +59,7 @@ def record(
     with np.errstate(all="ignore"), names_of:
         try:
             found = function(**given, **options)
-        except AttnError:
+        except (AttnError, MemoryError):
             raise
         except Exception as error:  # an array that is recorded is not all that one of NumPy's is
             message = f"it can't be followed ({type(error).__name__}: {error})"

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from attncli.base.lazy_numpy import Array, all_finite, np
+from attncli.base.lazy_numpy import Array, all_finite, as_array, np
 from attncli.ops.recording.arrays import INDICES, STEPWISE, NotRecordedError, Recorded
 from attncli.ops.recording.expression import (
     GET_ITEM,
@@ -156,7 +156,7 @@ def _over(grad: Any, x: Any) -> Any:
 
 
 def _value(x: Any) -> Any:
-    return x.value if isinstance(x, Recorded) else np.asarray(x)
+    return x.value if isinstance(x, Recorded) else as_array(x)
 
 
 def _wins(grad: Any, one: Any, other: Any, sign: int) -> Any:

@@ -72,6 +72,7 @@ OF_ONE: Mapping[str, Function] = {
     "nan_to_num": lambda x: np.nan_to_num(np.where(x > 0, np.log(abs(x)), np.nan)),
     "remainder": lambda x: np.mod(x, 0.75) + np.floor(x) * x,
     "hypot": lambda x: np.hypot(x, 2.0) + 1 / np.reciprocal(x + 5),
+    "truths as numbers": lambda x: x * ((x > 0) * 1 - (x < -1) * 1),
     "where with three": lambda x: np.where(x > 0, x * x, np.where(x < -1, -x, 1 + x)),
     "list": lambda x: np.stack([x.max(axis=-1), x.min(axis=-1), x.sum(axis=-1)], axis=-1),
     "in place": in_place,
