@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from attncli.ops.decorators import (
         context,
         difference,
+        gate,
         generator,
         mask,
         norm,
@@ -65,6 +66,7 @@ __all__ = [
     "compare",
     "context",
     "difference",
+    "gate",
     "generator",
     "heads",
     "load",
@@ -105,6 +107,7 @@ _MODULES = {
     "compare": "attncli.api.compare",
     "context": "attncli.ops.decorators",
     "difference": "attncli.ops.decorators",
+    "gate": "attncli.ops.decorators",
     "generator": "attncli.ops.decorators",
     "heads": "attncli.api.heads",
     "load": "attncli.api.attention",

@@ -66,6 +66,10 @@ def shrinking(positions: Array, factor: float = 0.5) -> Array:
     return 1 / (1 + factor * positions)
 
 
+def hard(x: Array, slope: float = 0.3) -> Array:
+    return np.clip(slope * x + 0.5, 0, 1)
+
+
 def even(query_positions: Array, key_positions: Array, step: int = 2) -> Array:
     return ((query_positions[..., :, None] - key_positions) % step == 0) | (key_positions == 0)
 
@@ -85,9 +89,11 @@ OPERATORS: Mapping[str, tuple[Any, Callable[..., Any], Mapping[str, Any]]] = {
     "position bump": (attncli.position, bump, {}),
     "position tilted": (attncli.position, tilted, {}),
     "query_scale shrinking": (attncli.query_scale, shrinking, {}),
+    "gate hard": (attncli.gate, hard, {}),
     "mask even": (attncli.mask, even, {}),
 }
 KEYS = {"query": normal(2, 5, 4), "key": normal(2, 7, 4, seed=1), "value": normal(2, 7, 3, seed=2)}
+EMBEDDED, GATE = normal(2, 5, 4, seed=4), normal(4, 4, seed=3)
 HEADS = {
     "embeddings": normal(6, 8), "heads": 2, "causal": True,
     **{name: normal(8, 8, seed=seed) / 3 for seed, name in enumerate(("w_q", "w_k", "w_v"))},
@@ -108,10 +114,18 @@ def registered() -> Iterator[None]:
         _RECORDS[kind].update(records)
 
 
+def given_to(name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What is given where an operator is tried: of a gate also what it is made of."""
+    if not name.startswith("gate") or "w_g" in given:
+        return given
+    return {**given, "w_g": normal(8, 8, seed=3)} if given is HEADS else {"embeddings": EMBEDDED, "w_g": GATE}
+
+
 def keys_of(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The keys of a problem with an operator."""
     key, operator = name.split()
-    return {**given, key: {operator: {"width": np.array([1.0, 2.0, 0.5, 1.5])}} if operator == "widths" else operator}
+    own = {operator: {"width": np.array([1.0, 2.0, 0.5, 1.5])}} if operator == "widths" else operator
+    return {**given_to(name, given), key: own}
 
 
 def test_scores_are_those_of_the_function() -> None:
@@ -151,10 +165,10 @@ def test_a_result_of_another_shape_is_refused() -> None:
 
 @of_operators
 def test_what_is_given_and_what_is_printed_is_not_written_into(name: str) -> None:
-    given = {key: value.copy() for key, value in KEYS.items()}
+    given = {key: value.copy() for key, value in given_to(name, KEYS).items()}
     spec = problem(**keys_of(name, given))
     trace = dense_trace(spec)
-    for key, value in KEYS.items():
+    for key, value in given_to(name, KEYS).items():
         np.testing.assert_array_equal(given[key], value)
         np.testing.assert_array_equal(getattr(spec, key), value)
     for step in trace.steps:
@@ -182,6 +196,7 @@ def test_every_line_is_true(name: str, given: Mapping[str, Any]) -> None:
 @of_differentiable
 @pytest.mark.parametrize("given", [KEYS, HEADS], ids=["batch items", "heads"])
 def test_gradients_are_the_slopes_of_differences(name: str, given: Mapping[str, Any]) -> None:
+    given = given_to(name, given)
     spec = problem(**keys_of(name, given)).with_gradient()
     trace = dense_trace(spec)
     grad = trace["grad_output"].value
@@ -205,7 +220,9 @@ def test_gradients_by_the_numbers_and_arrays_of_an_operator_are_too(name: str) -
         own = np.array([1.0, 2.0, 0.5, 1.5]) if parameter.kind == "array" else parameter.default
         way = normal(*np.shape(own), seed=9) if np.ndim(own) else 1.0
         ends = [
-            dense_trace(problem(**{**KEYS, key: {operator: {parameter.name: own + step * way}}}))["output"].value
+            dense_trace(problem(**{**keys_of(name, KEYS), key: {operator: {parameter.name: own + step * way}}}))[
+                "output"
+            ].value
             for step in (STEP, -STEP)
         ]
         slope = (trace["grad_output"].value * (ends[0] - ends[1])).sum() / (2 * STEP)
@@ -226,7 +243,9 @@ def test_scripts_run_alone_and_agree(name: str, tmp_path: Path) -> None:
 def test_blocks_have_the_same_numbers(name: str) -> None:
     spec = problem(**keys_of(name, KEYS))
     spec = spec if name.startswith("mask") else spec.with_gradient()
-    select = [key for key in ("output", "grad_query", "grad_key", "grad_value") if key in spec.default_selection]
+    select = [
+        key for key in ("output", "grad_query", "grad_key", "grad_value", "grad_w_g") if key in spec.default_selection
+    ]
     expected = run(spec, select, every_step=True).trace
     sizes = BlockSizes(dense_cells=1, row_cells=8, tile_cells=8, masked_rows=2)
     found = run(spec, select, options=RunOptions(sizes=sizes)).trace

@@ -92,7 +92,7 @@ class KeysBesideVectors(TypedDict, total=False):
     b_g: Vector
     w_qg: Matrix
     b_qg: Vector
-    gate: Literal["sigmoid", "silu", "softplus"] | None
+    gate: OperatorChoice
     packing: Literal["concatenated", "per_head", "per_group", "four_blocks"] | None
     weight_layout: Literal["in_out", "out_in"] | None
     heads: Integer

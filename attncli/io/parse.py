@@ -29,7 +29,8 @@ _OWN_OPERATOR = re.compile(r"(?P<module>[^:=,]+):(?P<function>[^\W\d]\w*)(?P<par
 def read_named(text: str, path: ErrorPath) -> tuple[str, dict[str, Any]]:
     """The name and the parameters of `NAME:key=value,key=value`, each value as YAML reads it.
 
-    Raises AttnError where a part is not `key=value`, or a key is given twice.
+    Raises AttnError where a part is not `key=value`, or a key is given twice, and for `FILE.py:FUNCTION`, of which only
+    an option runs the code.
 
     >>> read_named("gaussian:sigma=2", ("score",))
     ('gaussian', {'sigma': 2})
@@ -37,6 +38,9 @@ def read_named(text: str, path: ErrorPath) -> tuple[str, dict[str, Any]]:
     name, colon, rest = text.partition(":")
     if colon and not rest.strip():
         raise AttnError(f"nothing follows the colon of {text!r}", where=path, hint="leave it out")
+    if colon and name.endswith(".py"):
+        hint = "give it to the option of the command, or the function itself in Python"
+        raise AttnError(f"no code of {name} is run because a problem names it", where=path, hint=hint)
     return name.strip(), dict(_parameters(rest, path)) if colon else {}
 
 

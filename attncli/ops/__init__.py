@@ -22,6 +22,7 @@ from attncli.ops import (  # noqa: F401 - imported to be registered
     selection,
     norms,
     query_scales,
+    gates,
     initializers,
 )
 

@@ -415,6 +415,35 @@ def query_scale(
 
 
 @_or_bare
+def gate(
+    *,
+    formula: str = "",
+    shapes: str = "",
+    source: str = "",
+    example: Mapping[str, Any] = NOTHING,
+    formula_in_force: FormulaInForce | None = None,
+    by_hand: ByHand | None = None,
+    code: Code | CodeRule | None = None,
+    check: Callable[[OperatorUse], None] | None = None,
+    derivatives: Derivatives | None = None,
+) -> Register:
+    """Register a gate: the projected x [… n u] to what the merged heads are multiplied by, [… n u].
+
+    The keywords are fields of `attncli.ops.records.OperatorRecord`.
+
+    >>> import numpy as np
+    >>> from attncli import attention
+    >>> @gate
+    ... def tanh(x):
+    ...     '''From −1 to 1.'''
+    ...     return np.tanh(x)
+    >>> attention(embeddings=[[1, 2]], w_g=[[0, 1], [0, 0]], gate="tanh").output.round(4)
+    array([[0.    , 1.5232]])
+    """
+    return register("gate", **locals())
+
+
+@_or_bare
 def generator(
     *,
     formula: str = "",
@@ -465,6 +494,7 @@ def registered_function(kind: str, function: Callable[P, R]) -> OperatorFunction
     """Register a plain function as an operator of a kind."""
     decorators: Mapping[str, Callable[[Callable[P, R]], OperatorFunction[P, R]]] = {
         "score": score, "normalize": normalizer, "context": context, "recurrence": recurrence, "difference": difference,
-        "position": position, "mask": mask, "norm": norm, "query_scale": query_scale, "generator": generator,
+        "position": position, "mask": mask, "norm": norm, "query_scale": query_scale, "gate": gate,
+        "generator": generator,
     }  # fmt: skip
     return decorators[kind](function)

@@ -1,72 +1,64 @@
 """Gates on the output: a number for each feature, or for each head, by which the merged heads are multiplied."""
 
-from collections.abc import Mapping
-
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.decorators import StructuralFunction, structural
+from attncli.ops.decorators import gate, structural
 from attncli.ops.derivatives import derivative
 from attncli.ops.recording.stable import logistic
 
+SHAPES = "x[n u] -> [n u]"
+
 
 @derivative("{d_x} = {d_result} ∘ {result} ∘ (1 − {result})")
-def sigmoid_gate_x(grad: Array, forward: Array) -> Array:
+def sigmoid_x(grad: Array, forward: Array) -> Array:
     """The gradient of what gates are made of, by hand: from the gate it is shorter, and never overflows."""
     gradient: Array = grad * forward * (1 - forward)
     return gradient
 
 
-@structural(derivatives={"x": sigmoid_gate_x})
-def sigmoid_gate(x: Array) -> Array:
-    """`1 / (1 + exp(−x))`: from 0, closed, to 1, open.
-
-    Source: Qiu et al. 2025 (Gated Attention for Large Language Models), eq. 5.
-
-    >>> sigmoid_gate(np.array([[0.0, 30.0]])).round(4)
-    array([[0.5, 1. ]])
-    """
+@gate(
+    formula="Gᵃ = 1 / (1 + exp(−G))",
+    shapes=SHAPES,
+    source="Qiu et al. 2025 (Gated Attention for Large Language Models), eq. 5",
+    example={"x": [[0, 30]], "gives": [[0.5, 1]]},
+    derivatives={"x": sigmoid_x},
+)
+def sigmoid(x: Array) -> Array:
+    """The logistic function of each number: from 0, closed, to 1, open."""
     return 1 / (1 + np.exp(-x))
 
 
 @derivative("{d_x} = {d_result} ∘ σ({x}) ∘ (1 + {x} ∘ (1 − σ({x}))), σ(x) = 1 / (1 + exp(−x))")
-def silu_gate_x(grad: Array, x: Array) -> Array:
+def silu_x(grad: Array, x: Array) -> Array:
     """The gradient of what gates are made of, by hand: with the sigmoid it is shorter."""
     share = logistic(x)
     gradient: Array = grad * share * (1 + x * (1 - share))
     return gradient
 
 
-@structural(derivatives={"x": silu_gate_x})
-def silu_gate(x: Array) -> Array:
-    """`x / (1 + exp(−x))`: each number times its sigmoid.
-
-    Source: Sun et al. 2023 (Retentive Network), 2.3, the swish gate.
-
-    >>> silu_gate(np.array([[0.0, 30.0]])).round(4)
-    array([[ 0., 30.]])
-    """
-    gate: Array = x / (1 + np.exp(-x))
-    return gate
-
-
-@structural(derivatives={"x": "{d_x} = {d_result} / (1 + exp(−{x}))"})
-def softplus_gate(x: Array) -> Array:
-    """`ln(1 + exp(x))`: from 0, closed, without an upper limit.
-
-    Source: transformers 5, models/laguna.
-
-    >>> softplus_gate(np.array([[0.0, 30.0]])).round(4)
-    array([[ 0.6931, 30.    ]])
-    """
-    gate: Array = np.logaddexp(0, x)
-    return gate
+@gate(
+    formula="Gᵃ = G / (1 + exp(−G))",
+    shapes=SHAPES,
+    source="Sun et al. 2023 (Retentive Network), 2.3, the swish gate",
+    example={"x": [[0, 30]], "gives": [[0, 30]]},
+    derivatives={"x": silu_x},
+)
+def silu(x: Array) -> Array:
+    """Each number times its sigmoid."""
+    found: Array = x / (1 + np.exp(-x))
+    return found
 
 
-# The choices of the key `gate`: the function of each, and its formula of the projected gate G.
-GATES: Mapping[str, tuple[StructuralFunction[..., Array], str]] = {
-    "sigmoid": (sigmoid_gate, "1 / (1 + exp(−G))"),
-    "silu": (silu_gate, "G / (1 + exp(−G))"),
-    "softplus": (softplus_gate, "ln(1 + exp(G))"),
-}
+@gate(
+    formula="Gᵃ = ln(1 + exp(G))",
+    shapes=SHAPES,
+    source="transformers 5, models/laguna",
+    example={"x": [[0, 30]], "gives": [[0.69314718056, 30]]},
+    derivatives={"x": "{d_x} = {d_result} / (1 + exp(−{x}))"},
+)
+def softplus(x: Array) -> Array:
+    """From 0, closed, without an upper limit."""
+    found: Array = np.logaddexp(0, x)
+    return found
 
 
 @structural(

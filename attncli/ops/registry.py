@@ -67,6 +67,7 @@ ARGUMENTS: Mapping[str, frozenset[str]] = {
     ),
     "norm": frozenset({"x"}),
     "query_scale": frozenset({"positions", "heads"}),
+    "gate": frozenset({"x"}),
     "generator": frozenset({"stream", "shape"}),
 }
 
@@ -82,6 +83,7 @@ RESULT_AXES: Mapping[str, Letters] = {
     "mask": ("n", "m"),
     "norm": ("n", "d"),
     "query_scale": ("n",),
+    "gate": ("n", "u"),
     "embeddings": ("n", "x"),
     "query_and_key": ("n", "d"),
     "products": ("n", "m"),
@@ -97,6 +99,7 @@ USUAL_AXES: Mapping[str, Mapping[str, str]] = {
         "decay": "n", "beta": "n", "past_state": "d e",
     },
     "recurrence": {"key": "n d", "value": "n e"},
+    "gate": {"x": "n u"},
 }  # fmt: skip
 # How the result and the arguments are written in the formula of such an operator.
 USUAL_FORMULAS: Mapping[str, tuple[str, Mapping[str, str]]] = {
@@ -108,6 +111,7 @@ USUAL_FORMULAS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "mask": ("", {"query_positions": "posᵢ", "key_positions": "j"}),
     "norm": ("x̂", {}),
     "query_scale": ("κᵢ", {"positions": "posᵢ"}),
+    "gate": ("Gᵃ", {"x": "G"}),
     "embeddings": ("P", {"positions": "pos"}),
     "query_and_key": ("x'", {"positions": "pos"}),
     "products": ("Bᵢⱼ", {"query": "Qᵢ", "key": "Kⱼ", "query_positions": "posᵢ", "key_positions": "j"}),
@@ -272,8 +276,8 @@ class Register(Protocol):
 def register(kind: str, **fields: Any) -> Register:
     """A decorator that makes an operator's record of these fields, checks it, and hangs it on the function.
 
-    `score`, `normalizer`, `context`, `recurrence`, `difference`, `position`, `mask`, `norm`, `query_scale` and
-    `generator` call it.
+    `score`, `normalizer`, `context`, `recurrence`, `difference`, `position`, `mask`, `norm`, `query_scale`,
+    `gate` and `generator` call it.
     The name of the operator is that of its function, without a trailing underscore. Arguments before `*` are what plans
     pass to every operator of the kind; those after it are its own parameters, but for `tap`, which inner quantities
     pass through, and `matmul`, which multiplies matrices: `attncli.ops.products.product` by default, where no type is

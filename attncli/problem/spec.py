@@ -10,7 +10,6 @@ from attncli.base.errors import AttnError
 from attncli.base.labels import find_label, number_equal_labels, numbered_labels
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops import look_up, taken_kinds
-from attncli.ops.gates import GATES
 from attncli.ops.records import Operator, PositionAxes
 from attncli.ops.rope import rotated_count
 from attncli.problem.arrays import ArrayOrigin
@@ -209,8 +208,8 @@ class ProblemSpec:
     w_qg: Array | None = weight("y d+u", "query and gate weights in one matrix: of each head the query, then the gate")
     b_qg: Array | None = offset("d+u",
         "query and gate bias in one list: of each head that of the query, then of the gate", "ones")
-    gate: str = word(PROJECTIONS, "the function of the projected gate", "silu", words=tuple(GATES), default="sigmoid",
-        used_by="output")
+    gate: Operator = row("gate", PROJECTIONS, "the function of the projected gate", "silu",
+        default=Operator(look_up("gate", "sigmoid")), used_by="output")
     packing: str = word(PROJECTIONS,
         "the order in packed projections: all queries, keys, values; or those of each head; or of each key head",
         "per_head", words=("concatenated", "per_head", "per_group", "four_blocks"), default="concatenated",

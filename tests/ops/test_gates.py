@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from attncli.ops.gates import GATES, apply_gate
+from attncli.ops import look_up
+from attncli.ops.gates import apply_gate
 
 LN_2 = 0.6931471805599453
 
@@ -19,7 +20,7 @@ LN_2 = 0.6931471805599453
 def test_a_gate_is_its_function_of_each_number_also_of_large_ones(word: str, expected: list[float]) -> None:
     logits = np.array([[-np.log(3), 0, np.log(3), 800, -800]])
     with np.errstate(over="ignore"):
-        np.testing.assert_allclose(GATES[word][0](logits), [expected], rtol=1e-14, atol=1e-300)
+        np.testing.assert_allclose(look_up("gate", word).function(logits), [expected], rtol=1e-14, atol=1e-300)
 
 
 def test_every_number_has_its_gate_or_that_of_its_head() -> None:

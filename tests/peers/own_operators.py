@@ -42,6 +42,11 @@ def register() -> None:
         """A factor that rises."""
         return 1 + np.sqrt(positions) / 4
 
+    @attncli.gate
+    def hard(x: Any, *, slope: float = 0.3) -> Any:
+        """From 0 to 1 in a straight line."""
+        return np.clip(slope * x + 0.5, 0, 1)
+
     @attncli.score
     def looped(query: Any, key: Any) -> Any:
         """The distance in a loop, which no record follows."""

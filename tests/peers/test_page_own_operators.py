@@ -22,6 +22,7 @@ OWN: Mapping[str, Mapping[str, Any]] = {
     "position": {"position": "ramp"},
     "norm": {"qk_norm": "clipped"},
     "query scale": {"query_scale": "rising"},
+    "gate": {"gate": "hard", "w_g": normal(4, 4, seed=2)},
     "mask": {"mask": "near"},
     "several": {"score": "student:nu=3", "normalize": "powers:power=1.5", "context": "smooth_largest", "causal": True},
 }

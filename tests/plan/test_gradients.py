@@ -15,7 +15,6 @@ from attncli.engine.run import run
 from attncli.numbers.arithmetic import UNROUNDED
 from attncli.ops import operators
 from attncli.ops.derivatives import DerivativeRecord, NoDerivative, unchanged
-from attncli.ops.gates import GATES
 from attncli.ops.norms import USES
 from attncli.ops.records import OperatorRecord
 from attncli.ops.structural import identity
@@ -92,7 +91,7 @@ CASES: Mapping[str, Mapping[str, Any]] = {
         if has_derivative(record)
         for heads in ((False, True) if any(p.is_weight for p in record.parameters) else (False,))
     },
-    **{f"gate {name}": {**SEQUENCE, "w_g": normal(29, 12), "gate": name} for name in GATES},
+    **{f"gate {name}": {**SEQUENCE, "w_g": normal(29, 12), "gate": name} for name in operators("gate")},
     "alibi with slopes": {**GIVEN, "position": {"alibi": {"slopes": normal(3)}}},
     "rope with frequencies": {**GIVEN, "position": {"rope": {"frequencies": normal(2), "reverse": True}}},
     "a bias without queries and projections of the output": {**SEQUENCE, "bias": normal(5), "b_o": normal(12)},

@@ -25,7 +25,8 @@ from attncli.ops.norms import (
     is_over_all,
 )
 from attncli.ops.records import Operator
-from attncli.problem.spec import FIELDS, ProblemSpec
+from attncli.ops.registry import registered
+from attncli.problem.spec import ProblemSpec
 from attncli.problem.weights import has_projection
 
 _SPANS = {HEAD: "each head", ALL: "all heads together"}
@@ -160,10 +161,11 @@ def gate_not_activated(case: Computation) -> Iterator[Variant]:
 def gate_function(case: Computation) -> Iterator[Variant]:
     """The gate has another function."""
     if has_projection(vars(case.problem), "g"):
-        for name in FIELDS["gate"].words:
-            if name != case.problem.gate:
-                sentence = f"The function of the gate is {name} instead of {case.problem.gate}."
-                yield Variant(replace(case.problem, gate=name), sentence)
+        own = case.problem.gate.record
+        for record in registered("gate").values():
+            if record is not own:
+                sentence = f"The function of the gate is {record.name} instead of {own.name}."
+                yield Variant(replace(case.problem, gate=Operator(record)), sentence)
 
 
 @problem_slip("queries, keys and values are limited")

@@ -16,7 +16,7 @@ from attncli.ops.records import MATMUL, TAP, OperatorRecord, StructuralRecord
 from attncli.ops.registry import NO_ARRAYS
 
 GRAD, FORWARD = "grad", "forward"  # of a result: its gradient, and itself, as derivatives name them
-WITH_NUMBERS = frozenset({"score", "normalize", "context"})  # whose numbers are learned
+WITH_NUMBERS = frozenset({"score", "normalize", "context", "gate"})  # whose numbers are learned
 WITHOUT_DERIVATIVES = frozenset({"mask", "generator"})
 STEP, TOLERANCE, TRIES = 1e-6, 1e-4, 3  # of a difference in place of a derivative
 
@@ -77,7 +77,7 @@ class RecordedDerivative:
         of = given[self.argument]
         if made is None:
             return np.zeros(np.shape(of), grad.dtype)
-        found = as_array(made.result.value)
+        found: Array = as_array(made.result.value)
         return found if found.dtype == grad.dtype else found.astype(grad.dtype)
 
     def objection(self, shapes: Mapping[str, tuple[int, ...]], options: Mapping[str, Any]) -> str:

@@ -3,11 +3,11 @@
 from attncli.base.lazy_numpy import Array
 from attncli.ops import structural
 from attncli.ops.elementwise import fill_empty_rows
-from attncli.ops.gates import GATES, apply_gate
+from attncli.ops.gates import apply_gate
 from attncli.ops.log_sum_exp import log_sum_exp, log_sum_exp_options
 from attncli.ops.norms import is_over_all
 from attncli.ops.records import format_value
-from attncli.plan.builder import PlanBuilder
+from attncli.plan.builder import PlanBuilder, numbers_of, options_beside
 from attncli.plan.graph import Axis, Node
 from attncli.plan.stages.differences import scale_context
 from attncli.plan.stages.heads import add_merged, normalize_context
@@ -135,9 +135,11 @@ def gate(builder: PlanBuilder) -> None:
         return
     source, sequence = builder.current_node("context"), builder.current["selected_rows"]
     add_projection(builder, "projected_gate", "G", (*builder.layout.batch_axes, "n", "u"), sequence)
-    function, formula = GATES[builder.problem.gate]
-    projected = builder.nodes["projected_gate"]
-    gates = builder.add_made_of(projected, "gate", "Gᵃ", f"Gᵃ = {formula}", "gate", function)
+    operator, axes = builder.problem.gate, builder.nodes["projected_gate"].axes
+    inputs = {"x": "projected_gate", **builder.add_arrays("gate", operator)}
+    more = {"numbers": numbers_of("gate", operator)}
+    function, options = operator.record.function, options_beside(operator, inputs)
+    gates = builder.add("gate", "Gᵃ", "", axes, "gate", function, inputs, options, **more)
     each = "head" if gates.axes[-1].length < source.axes[-1].length else "number"
     symbol, formula = f"{source.symbol[0]}ᵍ", f"each {each} of {source.symbol} times its gate"
     inputs = {"x": source.name, "gate": gates.name}
