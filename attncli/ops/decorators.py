@@ -433,7 +433,12 @@ def gate(
 
     >>> import numpy as np
     >>> from attncli import attention
-    >>> @gate
+    >>> @gate(
+    ...     formula="Gᵃ = tanh(G)",
+    ...     shapes="x[n u] -> [n u]",
+    ...     source="an example",
+    ...     example={"x": [[0]], "gives": [[0]]},
+    ... )
     ... def tanh(x):
     ...     '''From −1 to 1.'''
     ...     return np.tanh(x)

@@ -1,5 +1,7 @@
 """Gates on the output: a number for each feature, or for each head, by which the merged heads are multiplied."""
 
+import math
+
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.decorators import gate, structural
 from attncli.ops.derivatives import derivative
@@ -19,11 +21,15 @@ def sigmoid_x(grad: Array, forward: Array) -> Array:
     formula="Gᵃ = 1 / (1 + exp(−G))",
     shapes=SHAPES,
     source="Qiu et al. 2025 (Gated Attention for Large Language Models), eq. 5",
-    example={"x": [[0, 30]], "gives": [[0.5, 1]]},
+    example={"x": [[0, math.log(3)]], "gives": [[0.5, 0.75]]},
     derivatives={"x": sigmoid_x},
 )
 def sigmoid(x: Array) -> Array:
-    """The logistic function of each number: from 0, closed, to 1, open."""
+    """The logistic function of each number: from 0, closed, to 1, open.
+
+    >>> sigmoid(np.array([[0.0, 30.0]])).round(4)
+    array([[0.5, 1. ]])
+    """
     return 1 / (1 + np.exp(-x))
 
 
@@ -39,11 +45,15 @@ def silu_x(grad: Array, x: Array) -> Array:
     formula="Gᵃ = G / (1 + exp(−G))",
     shapes=SHAPES,
     source="Sun et al. 2023 (Retentive Network), 2.3, the swish gate",
-    example={"x": [[0, 30]], "gives": [[0, 30]]},
+    example={"x": [[0, math.log(3)]], "gives": [[0, 0.75 * math.log(3)]]},
     derivatives={"x": silu_x},
 )
 def silu(x: Array) -> Array:
-    """Each number times its sigmoid."""
+    """Each number times its sigmoid.
+
+    >>> silu(np.array([[0.0, 30.0]])).round(4)
+    array([[ 0., 30.]])
+    """
     found: Array = x / (1 + np.exp(-x))
     return found
 
@@ -52,11 +62,15 @@ def silu(x: Array) -> Array:
     formula="Gᵃ = ln(1 + exp(G))",
     shapes=SHAPES,
     source="transformers 5, models/laguna",
-    example={"x": [[0, 30]], "gives": [[0.69314718056, 30]]},
+    example={"x": [[0, math.log(3)]], "gives": [[math.log(2), math.log(4)]]},
     derivatives={"x": "{d_x} = {d_result} / (1 + exp(−{x}))"},
 )
 def softplus(x: Array) -> Array:
-    """From 0, closed, without an upper limit."""
+    """From 0, closed, without an upper limit.
+
+    >>> softplus(np.array([[0.0, 30.0]])).round(4)
+    array([[ 0.6931, 30.    ]])
+    """
     found: Array = np.logaddexp(0, x)
     return found
 

@@ -75,6 +75,8 @@ def is_read(problem: ProblemSpec, key: str) -> bool:
     """Whether a problem computes a result that reads a key, given or by its default."""
     if key == "context" and problem.recurrence is not None:
         return False
+    if key == "gate" and not has_projection(vars(problem), "g"):
+        return False
     return _used_by(key, getattr(problem, key)) not in problem.not_computed
 
 

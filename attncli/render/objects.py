@@ -14,7 +14,7 @@ from attncli.plan.trace import Step, Trace, weight_rows_at
 from attncli.problem.inputs import is_read
 from attncli.problem.mask_expressions import MaskExpression
 from attncli.problem.spec import FIELDS, ProblemSpec
-from attncli.problem.weights import has_packed, has_projection, has_weights, stored_values
+from attncli.problem.weights import has_packed, has_weights, stored_values
 from attncli.render.target import TextTarget
 from attncli.render.view import View, selected_labels, selected_value
 
@@ -150,7 +150,6 @@ def _keys_not_in_force(trace: Trace) -> set[str]:
         "weight_layout": has_weights(values),
         "packing": has_packed(values),
         "head_pairs": values["difference"] is not None,
-        "gate": has_projection(values, "g"),
         "generator": any(generator.record.is_drawn for generator in problem.generators.values()),
         "align": asks_where_queries_stand(trace.plan),
         "empty_rows": trace.plan.empty_rows_fill is not None,

@@ -17,7 +17,7 @@ WITH_ARRAYS = [record for record in RECORDS if record.kind != "generator"]
 # which are those of a head where nothing projects it.
 LENGTHS: Mapping[str, int] = {
     "b": 2, "h": 3, "n": 5, "m": 7, "d": 4, "c": 11, "e": 13, "a": 17, "f": 1, "r": 19, "s": 31, "t": 23, "x": 4,
-    "w": 3, "μ": 37, "λ": 41, "η": 43,
+    "w": 3, "u": 29, "μ": 37, "λ": 41, "η": 43,
 }  # fmt: skip
 
 

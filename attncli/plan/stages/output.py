@@ -25,7 +25,6 @@ STEPS = {
     "w_g": "Learned weights that make the gates of the output of the queries' sequence.",
     "b_g": "A learned vector that is added to every projected gate.",
     "projected_gate": "What each query makes its gates of: one for each feature of the output, or for each head.",
-    "gate": "How far each feature, or each head, is let through.",
     "gated": "The merged heads as far as the gates let them through.",
     "w_o": "Learned weights that mix what the heads have found.",
     "b_o": "A learned vector that is added to every output.",
