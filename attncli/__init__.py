@@ -88,7 +88,7 @@ _MODULES = {
     "DerivedInput": "attncli.ops.records",
     "Factorization": "attncli.ops.records",
     "Fitted": "attncli.api.problem",
-    "Head": "attncli.analysis.heads",
+    "Head": "attncli.models.heads",
     "Heads": "attncli.api.heads",
     "KeyBounds": "attncli.ops.records",
     "MaskSign": "attncli.ops.records",

@@ -1,10 +1,11 @@
 """Writes what of the documents is generated, and with an option the site, or what commands print or draw.
 
 `python docs/generate.py` writes the keywords of problems in attncli/api/arguments.py from the keys of a problem, the
-steps that `attn show` explains from plans, those samples anew that are worked examples, and samples/tiny_model.
+steps that `attn show` explains from plans, the sizes of packages in docs/architecture.md, those samples anew that are
+worked examples, and samples/tiny_model.
 `--site` writes the pages of the site and their configuration to build/docs, or to a folder that is named: the
 documents, the reference from the records, the API from the docstrings, the families from the files in
-attncli/models/families, the bugs from attncli/analysis/bugs.yaml and its tests, and the gallery. `--outputs` runs each
+attncli/models/families, the bugs from attncli/checks/bugs.yaml and its tests, and the gallery. `--outputs` runs each
 command and each Python session of the README and of docs/*.md, as the tests do, and puts what is printed now in place
 of what stands there; `--outputs docs/learner.md` does so in that document alone. `--pictures` runs those that write a
 picture to samples/, and photographs the page: it needs Matplotlib, Playwright and Chromium. `--gallery` writes every
@@ -19,6 +20,7 @@ from generation import (
     api_keys,
     console_blocks,
     gallery,
+    packages,
     pictures,
     site,
     steps,
@@ -34,7 +36,7 @@ def main(arguments: list[str]) -> None:
     if arguments[:1] == ["--site"]:
         site.write(*map(Path, arguments[1:2]))
         return
-    for page in (api_keys, steps):
+    for page in (api_keys, packages, steps):
         page.PAGE.write_text(page.generate(), encoding="utf-8")
     for sample in (console_blocks.ROOT / "samples").glob("*.yaml"):
         if sample.stem in examples.names():

@@ -6,13 +6,13 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from attncli.render.schemas import SCHEMAS
+from attncli.render.schemas import SCHEMAS, schema_of
 
 
 @cache
 def validator(kind: str) -> Any:
     """The validator of one schema."""
-    return Draft202012Validator(SCHEMAS[kind]())
+    return Draft202012Validator(schema_of(kind))
 
 
 def assert_valid(text: str) -> None:

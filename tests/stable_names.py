@@ -12,25 +12,25 @@ from typing import Any
 import typer
 
 import attncli
-from attncli.analysis.slips import SLIPS
 from attncli.api.pytest_plugin import FILE_SUFFIX, AttnCheck, attn_check
 from attncli.base.program import ENVIRONMENT, EXIT_STATUSES
+from attncli.checks.slips import SLIPS
 from attncli.cli import app
 from attncli.cli.commands import COMMANDS
+from attncli.demos.document import DEMO_FORMAT
+from attncli.fit.document import FIT_FORMAT
 from attncli.io import examples
 from attncli.io.entries import ALIASES
 from attncli.io.formats import INPUT_FORMATS
 from attncli.models.families import family_names
+from attncli.models.heads_document import HEADS_FORMAT
 from attncli.ops import kinds, operators
 from attncli.problem.conventions import CONVENTIONS
 from attncli.problem.fields import RENAMED_STEPS, RESULTS
 from attncli.problem.spec import FIELDS
 from attncli.render.formats import FORMATS
-from attncli.render.objects import DEMO_FORMAT
-from attncli.render.reports.fit import FIT_FORMAT
-from attncli.render.reports.heads import HEADS_FORMAT
-from attncli.render.reports.meanings import every_step
-from attncli.render.schemas import SCHEMAS
+from attncli.render.meanings import every_step
+from attncli.render.schemas import SCHEMAS, schema_of
 from docs.generation.json_tables import DEMO, DEMO_PART, FIT, HEADS
 
 FILE = Path(__file__).with_suffix(".json")
@@ -93,9 +93,9 @@ def _formats() -> Iterator[str]:
 
 def _json_keys() -> Iterator[str]:
     """Each key of what `--json` writes, after the keys that lead to it: of the schemas, and of the tables of others."""
-    for kind, make in SCHEMAS.items():
+    for kind in SCHEMAS:
         if kind != "problem":  # whose keys are those above
-            yield from _properties(schema := make(), kind, schema.get("$defs", {}))
+            yield from _properties(schema := schema_of(kind), kind, schema.get("$defs", {}))
     yield from (f"demo: {key}" for key in DEMO)
     yield from (f"demo: parts: {key}" for key in DEMO_PART)
     yield from (f"fit: {key}" for key in FIT)

@@ -1,32 +1,16 @@
-"""The structure of the package: a layer imports those below it, and a file's first line says its purpose."""
+"""The structure of the package, as docs/architecture.md has it: who imports whom, and how large each package is."""
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-import attncli
+from docs.generation.packages import ROOT, packages
 
-ROOT = Path(attncli.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
-
-# A package imports itself and packages with a smaller number; base, ops … are folders.
-LAYERS = {
-    "base": 0,
-    "numbers": 1,
-    "ops": 2,
-    "problem": 3,
-    "plan": 4,
-    "io": 4,
-    "models": 5,
-    "engine": 5,
-    "analysis": 6,
-    "render": 7,
-    "api": 8,
-    "cli": 9,
-    "__init__": 10,
-    "__main__": 11,
-}
+CORE, WINGS = packages("core"), packages("wing")
+FACE, COMMAND = "api", re.compile(r"(\w+_)?command\.py")
 IMPORTS_OF_OPS = {
     "attncli",
     "bisect",
@@ -48,7 +32,8 @@ IMPORTS_OF_OPS = {
     "types",
     "typing",
 }
-ONLY_IN = {"typer": {"cli"}, "rich": {"render", "cli"}, "yaml": {"io", "models"}}
+# Who may import a package of somebody else's: of wings, that have commands, these alone Typer.
+ONLY_IN = {"rich": {"render", "cli", *WINGS}, "yaml": {"io", "models"}}
 
 
 def package(file: Path) -> str:
@@ -89,17 +74,36 @@ def module(name: str) -> str | None:
     return f"{name}.__init__" if (path / "__init__.py").exists() else module(name.rpartition(".")[0])
 
 
-def test_imports_run_downwards() -> None:
+def importable(file: Path) -> set[str]:
+    """The packages of ours that a file may import besides its own."""
+    own, core = package(file), list(CORE)
+    if own in CORE:
+        return set(core[: core.index(own)])
+    if own in WINGS:
+        return {*core[:-1], *WINGS[own].imports} | ({"cli"} if COMMAND.fullmatch(file.name) else set())
+    return {*core, *WINGS, FACE}  # api, and what starts a process
+
+
+def test_a_package_imports_what_the_tables_say() -> None:
     for file in FILES:
         own = package(file)
         for name in imports(file):
             first = name.partition(".")[0]
-            if first == "attncli":
-                target = name.split(".")[1]
-                target = target if target in LAYERS else "__init__"
-                assert target == own or LAYERS[target] < LAYERS[own], f"{file} imports {name}"
+            if first == "attncli" and (target := name.split(".")[1]) in {*CORE, *WINGS, FACE}:
+                assert target == own or target in importable(file), f"{file} imports {name}"
             assert own in ONLY_IN.get(first, {own}), f"{file} imports {name}"
+            assert first != "typer" or own == "cli" or COMMAND.fullmatch(file.name), f"{file} imports {name}"
             assert own != "ops" or first in IMPORTS_OF_OPS, f"{file} imports {name}"
+
+
+def test_the_tables_have_every_package_and_its_size() -> None:
+    folders = {path.name for path in ROOT.iterdir() if (path / "__init__.py").exists()}
+    assert folders == {*CORE, *WINGS, FACE}
+    for row in (*CORE.values(), *WINGS.values()):
+        files, lines = row.size()
+        assert lines <= row.budget, f"{row.name} has {lines} lines, more than its budget"
+        assert abs(files - row.files) <= max(2, files // 10), f"{row.name}: run docs/generate.py"
+        assert abs(lines - row.lines) <= max(100, lines // 10), f"{row.name}: run docs/generate.py"
 
 
 def test_no_file_imports_itself_through_others() -> None:
@@ -117,7 +121,3 @@ def test_a_file_begins_with_its_purpose() -> None:
             first = next(lines, "").strip().removesuffix('"""')
         assert first.startswith(('"""', 'r"""')), file
         assert first.endswith((".", ":", ")")), file
-
-
-def test_every_package_has_a_layer() -> None:
-    assert {package(file) for file in FILES} == set(LAYERS)

@@ -15,9 +15,9 @@ from attncli.engine.run import run
 from attncli.ops.registry import _RECORDS
 from attncli.render.view import View
 from tests.arrays import normal
+from tests.code.scripts import differing_steps, every_step, run_script, script_of
 from tests.equations import assert_equations_hold
 from tests.problems import dense_trace, problem
-from tests.render.code.scripts import differing_steps, every_step, run_script, script_of
 from tests.render.explanations import explained
 
 Array = Any

@@ -11,7 +11,7 @@ from attncli.ops.records import Operator, OperatorRecord
 from attncli.plan.trace import RunResult
 from attncli.problem.arrays import to_python_number
 from attncli.problem.edits import Edit, parse_edit
-from attncli.problem.layout import Layout
+from attncli.problem.layout import ALL, find_positions
 from attncli.problem.numbers import is_number, to_float, to_integer
 from attncli.problem.spec import ProblemSpec
 from attncli.render.view import MAX_DECIMALS, Cell, View, find_cell, parse_cell
@@ -158,8 +158,6 @@ class ProblemKeys(KeysBesideVectors, total=False):
     value: Matrix
 
 
-ALL = "all"
-
 Label = str | SupportsIndex  # of a token: its text, or its position from 0; "*" is every one
 CellLabels = str | tuple[Label, Label]  # "cat,sat", or ("cat", "sat")
 Cells = CellLabels | Sequence[CellLabels] | None
@@ -265,32 +263,3 @@ def _is_pair(value: Any) -> bool:
     """Whether a value is a pair of labels or positions."""
     is_pair = isinstance(value, tuple) and len(value) == 2
     return is_pair and all(isinstance(label, (str, SupportsIndex)) for label in value)
-
-
-def find_positions(layout: Layout, chosen: Mapping[str, Any]) -> tuple[dict[str, int], frozenset[str]]:
-    """The chosen position on each axis that scores have, by its letter, and the letters of axes of which all are.
-
-    `chosen` has what was given as `head` and `batch`, or as the options of these names. Raises AttnError where there is
-    no such head or batch item.
-    """
-    positions, expanded = dict[str, int](), set[str]()
-    for name, position in chosen.items():
-        letter, noun, count = ("h", "head", layout.heads) if "head" in name else ("b", "batch item", layout.batch or 1)
-        if position == ALL:
-            expanded.add(letter)
-        elif position is not None:
-            positions[letter] = _position(position, name, noun, count)
-    return {letter: at for letter, at in positions.items() if letter in layout.score_axes}, frozenset(expanded)
-
-
-def _position(position: Any, name: str, noun: str, count: int) -> int:
-    """The position of one of so many heads or batch items; raises AttnError where there is none."""
-    is_option = name.startswith("--")
-    hint = f"expected 0 to {count - 1}, or {ALL if is_option else repr(ALL)}"
-    if is_option and not position.isdecimal():
-        raise AttnError(f"{position!r} is not a position", where=name, hint=hint)
-    at = int(position) if is_option else to_integer(position, (name,), 0)
-    if at >= count:
-        only = f"there is only {noun} 0" if count == 1 else ""
-        raise AttnError(only or f"there is no {noun} {at}", where=name, hint=None if only else hint)
-    return at

@@ -3,20 +3,20 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
-from attncli.analysis.check.check import check as check_problem
-from attncli.analysis.check.check import check_expected
-from attncli.analysis.check.report import CheckOptions, CheckReport, Explanation, PartExplanation, QuantityCheck
 from attncli.api.arguments import ProblemKeys
 from attncli.api.problem import Problem, problem_of
 from attncli.api.shown import document_html, document_text
 from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt
+from attncli.checks.check import check as check_problem
+from attncli.checks.check import check_expected
+from attncli.checks.document import check_document, verdict
+from attncli.checks.report import CheckOptions, CheckReport, Explanation, PartExplanation, QuantityCheck
+from attncli.checks.tables import check_tables
 from attncli.engine.options import RunOptions
 from attncli.io.entries import own_name
 from attncli.io.expected import Expected
 from attncli.problem.numbers import to_integer, to_number_from
-from attncli.render.reports.check import check_document, verdict
-from attncli.render.reports.check_tables import check_tables
 
 __all__ = ["Report", "check"]
 

@@ -5,12 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
-from attncli.analysis import compare as report
-from attncli.analysis.compare import CompareOptions, OverSeeds
-from attncli.analysis.compare import compare as compare_variants
-from attncli.analysis.differences import Difference, FirstDifference, VariantResult
-from attncli.analysis.rows import RowStatistics
-from attncli.api.arguments import Position, ProblemKeys, find_positions, to_edits, to_name, to_names
+from attncli.api.arguments import Position, ProblemKeys, to_edits, to_name, to_names
 from attncli.api.frames import TO_PANDAS, comparison_frame
 from attncli.api.problem import Problem, problem_of, raw_values
 from attncli.api.result import Result, of_computed
@@ -18,12 +13,18 @@ from attncli.api.shown import document_html, document_text
 from attncli.base.errors import AttnError
 from attncli.base.labels import number_equal_labels
 from attncli.base.text import repr_excerpt, shorten
+from attncli.comparisons import comparison as report
+from attncli.comparisons.comparison import CompareOptions, OverSeeds
+from attncli.comparisons.comparison import compare as compare_variants
+from attncli.comparisons.differences import Difference, FirstDifference, VariantResult
+from attncli.comparisons.document import comparison_document, render_comparison
 from attncli.engine.options import RunOptions
 from attncli.io.variants import PROBLEM, NamedDocument, make_variants, positions_of_variants, varied_keywords
 from attncli.problem.conventions import find_convention
+from attncli.problem.layout import find_positions
 from attncli.render.document import Document
 from attncli.render.formats import JSON, find_format
-from attncli.render.reports.compare import comparison_document
+from attncli.render.rows import RowStatistics
 from attncli.render.target import TEXT_FILE
 from attncli.render.view import ComparisonView
 
@@ -109,7 +110,7 @@ class Comparison:
 
     def to_json(self) -> str:
         """The text of `attn compare --json`: the variants with their results, and the differences."""
-        return "".join(find_format(JSON).render_comparison(self._data, TEXT_FILE, ComparisonView()))
+        return "".join(render_comparison(find_format(JSON), self._data, TEXT_FILE, ComparisonView()))
 
     def __str__(self) -> str:
         return document_text(self._document)

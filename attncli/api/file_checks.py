@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from attncli.analysis.check.check import DEFAULT, check_expected
 from attncli.base.errors import AttnError
+from attncli.checks.check import DEFAULT, check_expected
+from attncli.checks.document import check_document
+from attncli.checks.objects import NOTHING_GIVEN
 from attncli.io.assemble import assemble
 from attncli.io.expected import count_unanswered, is_unanswered, read_expected
 from attncli.io.problem_files import FilePart, file_parts, read_document
 from attncli.plan.build import plan_of
 from attncli.render.formats import terminal
-from attncli.render.objects import NOTHING_GIVEN
-from attncli.render.reports.check import check_document
 from attncli.render.target import TEXT_FILE
 
 NOTHING_EXPECTED = "write expected: {output: …} in the file"

@@ -4,17 +4,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
-from attncli.analysis.compare import Comparison
-from attncli.analysis.differences import Difference, VariantResult
-from attncli.analysis.rows import RowStatistics
 from attncli.base.axes import COUNTED_FROM_0
 from attncli.base.errors import AttnError, UnknownNameError, missing_package
 from attncli.base.labels import FEATURE, LabelledAxis, column_of_axis, long_columns
 from attncli.base.lazy_numpy import Array
+from attncli.comparisons.comparison import Comparison
+from attncli.comparisons.differences import Difference, VariantResult
+from attncli.comparisons.long_table import VARIANT
 from attncli.plan.trace import Step, Trace, value_at, weight_rows_at
 from attncli.problem.fields import WEIGHTS
 from attncli.problem.spec import FIELDS
-from attncli.render.formats.csv import VARIANT
+from attncli.render.rows import RowStatistics
 
 if TYPE_CHECKING:
     import pandas

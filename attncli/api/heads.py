@@ -5,20 +5,20 @@ from functools import cached_property
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
-from attncli.analysis import heads as analysis
-from attncli.analysis.captured_maps import ModelFile, read_model_maps
-from attncli.analysis.heads import Head
 from attncli.api.frames import import_pandas
 from attncli.api.shown import document_html, document_text
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.io.inputs import Inputs
 from attncli.io.maps import EAGER_HINT, maps_of_arrays, with_padding, with_words
+from attncli.models import heads as statistics
+from attncli.models.captured_maps import ModelFile, read_model_maps
+from attncli.models.heads import Head
+from attncli.models.heads_document import HeadsView, ModelHeads, heads_answer, heads_rows
 from attncli.problem.arrays import GivenArray, to_array
 from attncli.problem.numbers import to_integer
 from attncli.render.document import Document
 from attncli.render.formats import JSON, find_format
-from attncli.render.reports.heads import HeadsView, ModelHeads, heads_answer, heads_rows
 from attncli.render.target import TEXT_FILE
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Heads:
 
         Source: Abnar & Zuidema 2020, section 3. Raises AttnError where queries and keys are not one sequence.
         """
-        return analysis.rollout(self.weights)
+        return statistics.rollout(self.weights)
 
     def to_pandas(self) -> "pandas.DataFrame":
         """A row for each head: its layer and head, kind, share and statistics; raises AttnError without pandas."""
@@ -74,7 +74,7 @@ class Heads:
     def save_page(self, path: "str | PathLike[str]") -> None:
         """Write the page of the model, as `attn heads FILE -o model.html` does."""
         from attncli.io.output_files import atomic_write_file  # noqa: PLC0415
-        from attncli.render.page.model_page import render_model  # noqa: PLC0415 - only a page needs it
+        from attncli.models.page import render_model  # noqa: PLC0415 - only a page needs it
 
         atomic_write_file(fspath(path), "".join(render_model(self._data)))
 

@@ -4,7 +4,7 @@ from html import escape
 from os import PathLike, fspath
 
 from attncli.io.output_files import atomic_write_file
-from attncli.render.page import render
+from attncli.page import render
 from attncli.render.view import View
 
 HEIGHT, LEAST, MOST = 760, 420, 1100  # of the frame in pixels, where no script runs in it, and else

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, NoReturn, Self, Unpack
 
-from attncli.analysis.fit import RATE, STEPS, Fit, fit, fit_options
 from attncli.api.arguments import Cells, Matrix, Position, ProblemKeys, to_edits, to_names
 from attncli.api.result import ExplanationText, Result, of_computed
 from attncli.api.shown import document_text
@@ -13,6 +12,8 @@ from attncli.base.errors import AttnError
 from attncli.base.text import count_of, repr_excerpt
 from attncli.engine.options import THREADS, RunOptions
 from attncli.engine.run import LOCAL, run
+from attncli.fit.document import fit_document, outcome
+from attncli.fit.learning import RATE, STEPS, Fit, fit, fit_options
 from attncli.io.expected import Expected, read_expected
 from attncli.io.problem_files import PYTHON, PYTHON_OVER_FILE, Document, Origin, RawValue
 from attncli.io.problem_text import values_to_write
@@ -27,7 +28,6 @@ from attncli.problem.problem_cache import form_of_given, keep, recall
 from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.problem.weights import stored_values
 from attncli.render.formats.html_tables import pairs_table, preformatted
-from attncli.render.reports.fit import fit_document, outcome
 from attncli.render.view import DECIMALS
 
 NOT_EXPECTED = RawValue(None, PYTHON)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Unpack
 
-from attncli.analysis.rows import RowStatistics
 from attncli.api.arguments import Cells, Position, ShownPart, to_name, to_title
 from attncli.api.frames import STATISTICS, TO_PANDAS, statistics_frame, step_frame
 from attncli.api.shown import view_html, view_text
@@ -14,12 +13,12 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.base.text import join_words, repr_excerpt
 from attncli.engine.run import run
+from attncli.figure import check_figure, make_figure
 from attncli.io.output_files import atomic_write
 from attncli.numbers.arithmetic import MAX_TERMS
 from attncli.plan.trace import RunResult
 from attncli.problem.fields import WEIGHTS
-from attncli.render.figure import check_figure, make_figure
-from attncli.render.figure.style import FigureStyle, StyleKeywords, find_style
+from attncli.render.figure_style import FigureStyle, StyleKeywords, find_style
 from attncli.render.formats import (
     FIGURE_DECIMALS,
     OutputFormat,
@@ -27,6 +26,7 @@ from attncli.render.formats import (
     known_suffixes,
     write_view,
 )
+from attncli.render.rows import RowStatistics
 from attncli.render.statistics import statistics_of
 from attncli.render.target import TEXT_FILE
 from attncli.render.view import DECIMALS, View

@@ -4,27 +4,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
-from attncli.analysis.check.report import CheckOptions, Explanation
-from attncli.analysis.kernels.calls import (
-    LAYOUTS,
-    read_backward,
-    read_interface,
-    read_returns,
-    with_autograd,
-)
-from attncli.analysis.kernels.description import describe
-from attncli.analysis.kernels.report import TrialReport
-from attncli.analysis.kernels.run import try_function as try_kernel
-from attncli.analysis.kernels.trial import LIBRARIES, SLIP_SECONDS, TORCH, TrialOptions
 from attncli.api.arguments import ProblemKeys
 from attncli.api.problem import Problem, raw_values
 from attncli.api.shown import document_html, document_text
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.text import repr_excerpt
-from attncli.io.kernel_process import BACKWARD, FORWARD, KernelHere
+from attncli.checks.report import CheckOptions, Explanation
+from attncli.kernels.calls import LAYOUTS, read_backward, read_interface, read_returns, with_autograd
+from attncli.kernels.description import describe
+from attncli.kernels.document import trial_document, trial_verdict
+from attncli.kernels.process import BACKWARD, FORWARD, KernelHere
+from attncli.kernels.report import TrialReport
+from attncli.kernels.run import try_function as try_kernel
+from attncli.kernels.trial import LIBRARIES, SLIP_SECONDS, TORCH, TrialOptions
 from attncli.problem.conventions import find_convention
 from attncli.problem.numbers import to_integer, to_number_from
-from attncli.render.reports.trial import trial_document, trial_verdict
 from attncli.render.view import DECIMALS
 
 __all__ = ["Trial", "try_function"]

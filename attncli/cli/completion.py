@@ -67,14 +67,6 @@ def _summaries(kind: str, names: Iterable[str]) -> Meanings:
 
 
 @complete_from
-def complete_library() -> Meanings:
-    """The libraries of arrays that a function may take."""
-    from attncli.analysis.kernels.trial import LIBRARIES
-
-    return dict.fromkeys(LIBRARIES, "")
-
-
-@complete_from
 def complete_convention() -> Meanings:
     """The conventions, each with the framework that it is of."""
     from attncli.problem.conventions import CONVENTIONS
@@ -107,19 +99,19 @@ def complete_selection(context: typer.Context, incomplete: str) -> list[tuple[st
     from attncli.plan.build import PURPOSES, plan_of
 
     purposes = {name: PURPOSES[name] for name in RESULTS}
-    problem = _problem(context)
+    problem = problem_on_line(context)
     if problem is not None:
         plan = plan_of(problem)
         purposes = {name: purpose for name, purpose in purposes.items() if name in plan.results}
         purposes |= {node.name: node.purpose for node in plan.nodes if node.name not in purposes}
-    return [(text, purposes[name]) for text, name in _last_of_list(incomplete, purposes)]
+    return [(text, purposes[name]) for text, name in last_of_list(incomplete, purposes)]
 
 
 def complete_edit(context: typer.Context, incomplete: str) -> list[str]:
     """The keys of arrays that begin so; after the bracket the labels of the axes, one after the other."""
     from attncli.problem.edits import editable_keys, find_array
 
-    problem = _problem(context)
+    problem = problem_on_line(context)
     if problem is None or "]" in incomplete:
         return []
     key, bracket, index = incomplete.partition("[")
@@ -159,21 +151,11 @@ def complete_expected(context: typer.Context, incomplete: str) -> list[tuple[str
     return [(f"{name}=", purpose) for name, purpose in names]
 
 
-def complete_learn(context: typer.Context, incomplete: str) -> list[str]:
-    """The arrays and numbers of the problem that can be learned, and begin as the last name of a list does."""
-    from attncli.analysis.fit import learnable
-    from attncli.plan.build import plan_of
-
-    problem = _problem(context)
-    names = {} if problem is None else dict.fromkeys(learnable(plan_of(problem)), "")
-    return [text for text, _ in _last_of_list(incomplete, names)]
-
-
 def complete_queries(context: typer.Context, incomplete: str) -> list[str]:
     """The labels of queries that begin as the last label of a list does."""
-    problem = _problem(context)
+    problem = problem_on_line(context)
     labels = () if problem is None else _labels(problem.query_labels)
-    return [text for text, _ in _last_of_list(incomplete, labels)]
+    return [text for text, _ in last_of_list(incomplete, labels)]
 
 
 def complete_cell(context: typer.Context, incomplete: str) -> list[str]:
@@ -181,7 +163,7 @@ def complete_cell(context: typer.Context, incomplete: str) -> list[str]:
 
     `*` alone is not offered: bash would offer the names of all files in its place.
     """
-    problem = _problem(context)
+    problem = problem_on_line(context)
     if problem is None or incomplete.count(",") > 1:
         return []
     query, comma, key = incomplete.rpartition(",")
@@ -189,7 +171,7 @@ def complete_cell(context: typer.Context, incomplete: str) -> list[str]:
     return [f"{query}{comma}{label}" for label in labels if label.startswith(key)]
 
 
-def _last_of_list(incomplete: str, names: Iterable[str]) -> Sequence[tuple[str, str]]:
+def last_of_list(incomplete: str, names: Iterable[str]) -> Sequence[tuple[str, str]]:
     """The list with its last part completed by each name that begins so and is not in it yet, and the name."""
     head, comma, last = incomplete.rpartition(",")
     taken = {part.strip() for part in head.split(",")} if head else set()
@@ -201,7 +183,7 @@ def _labels(labels: Sequence[str]) -> list[str]:
     return [label for label in number_equal_labels(labels) if not _SPECIAL.search(label)]
 
 
-def _problem(context: typer.Context) -> "ProblemSpec | None":
+def problem_on_line(context: typer.Context) -> "ProblemSpec | None":
     """The problem of the tokens before the one that is completed; None where there is none that can be read.
 
     Neither standard input nor any other stream is read, of a file no more than MAX_SIZE, and arrays of more than

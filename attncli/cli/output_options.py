@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from attncli.problem.edits import EditedProblem
     from attncli.problem.layout import Layout
     from attncli.problem.spec import ProblemSpec
-    from attncli.render.figure.style import FigureStyle
+    from attncli.render.figure_style import FigureStyle
 
 FIGURES = ", ".join(suffix for row in FORMATS if row.is_figure for suffix in row.suffixes)
 STYLE_OPTIONS = ("size", "palette", "font_size", "dark", "transparent")
@@ -111,7 +111,7 @@ def _blanks(options: "OutputOptions", _edited: "EditedProblem") -> Mapping[str, 
     """The numbers of a page that are to be filled in."""
     if not options.has_effect("blank"):
         return {"blanks": None}
-    from attncli.analysis.blanks import parse_blanks
+    from attncli.render.blank_request import parse_blanks
 
     return {"blanks": parse_blanks(options.blank or ())}
 
@@ -427,7 +427,7 @@ class OutputOptions:
         """The position on each axis that --head and --batch give, and the axes whose option is `all`."""
         if self.head is None and self.batch is None:
             return {}, frozenset()
-        from attncli.api.arguments import find_positions
+        from attncli.problem.layout import find_positions
 
         return find_positions(layout, {"--batch": self.batch, "--head": self.head})
 
@@ -455,7 +455,7 @@ class OutputOptions:
         given = {name: getattr(self, name) for name in self.given if name in STYLE_OPTIONS}
         if not given:
             return None
-        from attncli.render.figure.style import find_style
+        from attncli.render.figure_style import find_style
 
         return find_style(given, option_name)
 

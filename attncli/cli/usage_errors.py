@@ -302,7 +302,7 @@ def unknown_command(name: str, arguments: Sequence[str] | None = None) -> AttnEr
     """The error of a command that there is not, with what to type in its place: None of its arguments is for help."""
     import shlex
 
-    from attncli.render.reports.meanings import find_meanings
+    from attncli.render.meanings import find_meanings
 
     message = f"unknown command {name!r}"
     if (nearest := did_you_mean(name, COMMANDS)) is not None:

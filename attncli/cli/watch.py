@@ -40,7 +40,7 @@ def watch(read: Read, write: Write, max_size: str | None, option_texts: Mapping[
     A mistake in a file is an error that is shown until the file is saved without it. `option_texts` has what was typed
     behind each option. Raises AttnError where the first computation fails for another reason, or reads no file.
     """
-    from attncli.render.reports.compare import change_summary
+    from attncli.render.rows import change_summary
 
     result = error = None
     inputs = WatchedInputs(max_size)

@@ -48,7 +48,7 @@ _NAME = re.compile(r"\s*[A-Za-z_]\w*\s*")
 
 @dataclass(frozen=True)
 class Expectation:
-    """The numbers that are expected of one result, as `attncli.analysis.check` takes them, and their origin."""
+    """The numbers that are expected of one result, as `attncli.check` takes them, and their origin."""
 
     value: Any
     key: str  # `expected`, or that of an option: `against`

@@ -8,7 +8,7 @@ than the keys. A file begins with the lines `about: …` and `source: …`.
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import resources
@@ -82,6 +82,11 @@ def family_names() -> list[str]:
     """The model types that are known, in the order of the alphabet."""
     files = (file.name for file in models_folder().joinpath("families").iterdir() if file.name.endswith(SUFFIX))
     return sorted((name.removesuffix(SUFFIX) for name in files), key=str.casefold)
+
+
+def summaries_of_families() -> Iterator[tuple[str, str]]:
+    """The model type of each family, and what it is."""
+    yield from ((name, read_family(name, "model").about) for name in family_names())
 
 
 def read_family(name: str, where: str) -> Family:

@@ -9,6 +9,7 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.base.text import count_of
 from attncli.problem.fields import TABLES, VALUE_SOURCES, Field, given_table
+from attncli.problem.numbers import to_integer
 
 # Orders of the axes of queries, keys and values by the letters of batch items, heads, tokens and features, attn's own
 # first; without heads these are side by side in the features. A framework that has the order, where one is known by it.
@@ -29,6 +30,8 @@ LAID_OUT = ("query", "key", "value", "past_key", "past_value")  # the arrays tha
 PAGED = ("key", "value")  # those that are pages where a page table says whose
 _AXES = {"b": "batch", "n": "tokens", "h": "heads", "d": "features"}
 SEQUENCES = ("query", "key", "value", "residual", "embeddings", "query_embeddings")
+
+ALL = "all"  # positions of an axis
 
 
 @dataclass(frozen=True)
@@ -257,3 +260,32 @@ def _heads_of_array(values: Mapping[str, Any], name: str, owner: str) -> int:
     if given is not None and given != count:
         raise AttnError(f"{name} is {given}; {owner} has {count_of(count, 'head')} on its second axis", where=name)
     return count
+
+
+def find_positions(layout: Layout, chosen: Mapping[str, Any]) -> tuple[dict[str, int], frozenset[str]]:
+    """The chosen position on each axis that scores have, by its letter, and the letters of axes of which all are.
+
+    `chosen` has what was given as `head` and `batch`, or as the options of these names. Raises AttnError where there is
+    no such head or batch item.
+    """
+    positions, expanded = dict[str, int](), set[str]()
+    for name, position in chosen.items():
+        letter, noun, count = ("h", "head", layout.heads) if "head" in name else ("b", "batch item", layout.batch or 1)
+        if position == ALL:
+            expanded.add(letter)
+        elif position is not None:
+            positions[letter] = _position(position, name, noun, count)
+    return {letter: at for letter, at in positions.items() if letter in layout.score_axes}, frozenset(expanded)
+
+
+def _position(position: Any, name: str, noun: str, count: int) -> int:
+    """The position of one of so many heads or batch items; raises AttnError where there is none."""
+    is_option = name.startswith("--")
+    hint = f"expected 0 to {count - 1}, or {ALL if is_option else repr(ALL)}"
+    if is_option and not position.isdecimal():
+        raise AttnError(f"{position!r} is not a position", where=name, hint=hint)
+    at = int(position) if is_option else to_integer(position, (name,), 0)
+    if at >= count:
+        only = f"there is only {noun} 0" if count == 1 else ""
+        raise AttnError(only or f"there is no {noun} {at}", where=name, hint=None if only else hint)
+    return at

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
-from attncli.analysis.rows import changed
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.parsing import with_decimal_commas
 from attncli.problem.spec import ProblemSpec
 from attncli.render.aligned_numbers import MASKED_SIGN, align_characters, align_columns, align_numbers, masked_zeros
 from attncli.render.color_map import weight_shades
 from attncli.render.curve import Plot
+from attncli.render.rows import changed
 from attncli.render.target import TextTarget
 
 Mark = tuple[int | None, int | None]  # a row and a column of a table; None for every one

@@ -1,16 +1,15 @@
-"""What is computed as objects of names and numbers: a result, a check, a comparison; and an object as JSON or YAML."""
+"""What is computed as an object of names and numbers, and an object as JSON or YAML."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from attncli.base.axes import AXIS_NOUNS
 from attncli.base.program import __version__
 from attncli.io.documents import json_text, plain_value
 from attncli.io.results import FORMAT, VALUE
 from attncli.ops.records import Operator, ParameterMapping
 from attncli.plan.build import asks_where_queries_stand, keys_unread_by_plan
-from attncli.plan.trace import Step, Trace, weight_rows_at
+from attncli.plan.trace import Step, Trace
 from attncli.problem.inputs import is_read
 from attncli.problem.mask_expressions import MaskExpression
 from attncli.problem.spec import FIELDS, ProblemSpec
@@ -18,22 +17,8 @@ from attncli.problem.weights import has_packed, has_weights, stored_values
 from attncli.render.target import TextTarget
 from attncli.render.view import View, selected_labels, selected_value
 
-if TYPE_CHECKING:
-    from attncli.analysis.check.report import CheckOutcome, CheckReport, NearestSlip, PartExplanation, QuantityCheck
-    from attncli.analysis.compare import Comparison, OverSeeds
-    from attncli.analysis.differences import Difference, FirstDifference, VariantResult
-
 FIRST_STEPS = ("query", "key", "value")
-CHECK_FORMAT, COMPARE_FORMAT, DEMO_FORMAT = "attn.check/1", "attn.compare/1", "attn.demo/1"
-NOTHING_GIVEN = "no number is filled in"
-LIST_FORMAT, TRY_FORMAT = "attn.list/1", "attn.try/1"
-_OF_READINGS = (
-    "may_be_computed",
-    "is_partial",
-    "is_of_sheet",
-    "is_doubtful",
-)  # which only decide whether mistakes are looked for
-_ARRAYS = ("expected", "computed", "is_given", "differs")  # of a quantity
+LIST_FORMAT = "attn.list/1"
 
 
 def write_json(content: Mapping[str, Any], target: TextTarget) -> Iterator[str]:
@@ -191,153 +176,7 @@ def _origin(problem: ProblemSpec, name: str) -> dict[str, str]:
     return {} if origin is None else {"option" if origin.is_option else "file": origin.name}
 
 
-def _object(leading: dict[str, Any], data: object, without: Sequence[str] = ()) -> dict[str, Any]:
+def record_object(leading: dict[str, Any], data: object, without: Sequence[str] = ()) -> dict[str, Any]:
     """The fields of a dataclass in order, behind those that lead; its tuples as lists."""
     fields = {name: value for name, value in vars(data).items() if name not in {*leading, *without}}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in (leading | fields).items()}
-
-
-def check_object(outcome: "CheckOutcome") -> dict[str, Any]:
-    """The object of one check."""
-    return {"format": CHECK_FORMAT, "version": __version__, **_outcome(outcome)}
-
-
-def suite_object(outcomes: "Sequence[CheckOutcome]", left_out: Sequence[str] = ()) -> dict[str, Any]:
-    """The object of a suite: whether all agree, and the checks in order; one that could not be made has its error.
-
-    `left_out` are files of folders in which nothing is expected.
-    """
-    return {
-        "format": CHECK_FORMAT,
-        "version": __version__,
-        "agrees": all(outcome.agrees for outcome in outcomes),
-        "checks": [_outcome(outcome) for outcome in outcomes],
-        "left_out": list(left_out),
-    }
-
-
-def _outcome(outcome: "CheckOutcome") -> dict[str, Any]:
-    """The problem and its report, or its error; with the numbers that were set, and what was found before."""
-    agrees = outcome.agrees if outcome.has_verdict else None
-    content: dict[str, Any] = {"problem": outcome.file or None, "part": outcome.part or None, "agrees": agrees}
-    content["blank"] = sum(outcome.unanswered.values()) if outcome.report is None else outcome.report.blank_count
-    if outcome.report is None:
-        return content | {"error": NOTHING_GIVEN if outcome.error is None else outcome.error.typed}
-    content |= report_object(outcome.report)
-    if outcome.before is not None:
-        before = outcome.before.report
-        content["set"] = [vars(cell) for cell in outcome.before.cells]
-        content["before"] = {
-            "agrees": before.agrees if before.has_verdict else None,
-            "results": [_quantity(before, result) for result in before.results],
-            "first_difference": before.first_difference,
-        }
-    return content
-
-
-def report_object(report: "CheckReport") -> dict[str, Any]:
-    """The quantities in the order of the computation, and the slips; variants of a slip have one name."""
-    unnoticed = [name for explanation in report.unnoticed or () for name in explanation.slips]
-    return {
-        "results": [_quantity(report, result) for result in report.results],
-        "first_difference": report.first_difference,
-        "reference": report.reference,
-        "explained_by": [_object({}, explanation) for explanation in report.explanations],
-        "telling": None if report.telling is None else _object({}, report.telling),
-        "explained_in_part": [_part(report, part) for part in report.parts],
-        "nearest": None if report.nearest is None else _nearest(report.nearest),
-        "tried": report.tried_count,
-        "untried": list(report.untried),
-        "searched": report.searched or None,
-        "unnoticed": None if report.unnoticed is None else list(dict.fromkeys(unnoticed)),
-    }
-
-
-def _nearest(nearest: "NearestSlip") -> dict[str, Any]:
-    """The slip that explains most of the numbers that differ in a result."""
-    return _object({"result": nearest.name, "count": nearest.count}, nearest.explanation)
-
-
-def _part(report: "CheckReport", part: "PartExplanation") -> dict[str, Any]:
-    """What explains a part of the numbers: the axis with its positions, and the slips."""
-    letter = report.trace[part.name].axes[part.part.axis]
-    content = {"result": part.name, "axis": AXIS_NOUNS[letter], "positions": list(part.part.positions)}
-    return _object(content | {"others_agree": part.others_agree}, part.explanation)
-
-
-def _quantity(report: "CheckReport", result: "QuantityCheck") -> dict[str, Any]:
-    """One quantity, without its arrays, and what its error looks like where nothing explains it."""
-    from attncli.analysis.check.error_shapes import shapes_of  # noqa: PLC0415 - a result has no errors
-
-    content = _object({"name": result.name, "agrees": result.agrees}, result, _ARRAYS)
-    reading = result.reading
-    content["reading"] = None if reading is None else _object({}, reading, _OF_READINGS)
-    content["by_digits"] = [_object({}, group) for group in result.by_digits]
-    content["error_shapes"] = [] if report.explanations else [_object({}, x) for x in shapes_of(report.trace, result)]
-    worst = result.worst
-    labels = {} if worst is None else {"labels": list(worst.labels)}
-    return content | {"worst": None if worst is None else _object(labels, worst, ["allowed"])}
-
-
-def compare_object(comparison: "Comparison") -> dict[str, Any]:
-    """The variants with their results and statistics, the differences, and the first step of each that differs."""
-    from attncli.analysis.compare import over_seeds  # noqa: PLC0415 - only a comparison needs it
-
-    names = [one.variant.name for one in comparison.variants]
-    return {
-        "format": COMPARE_FORMAT,
-        "version": __version__,
-        "variants": [_variant(one, comparison) for one in comparison.variants],
-        "differences": [_difference(difference, names) for difference in comparison.differences],
-        "first_differences": [_first_difference(difference, names) for difference in comparison.first_differences],
-        "seeds": [_over_seeds(found, names) for found in over_seeds(comparison)],
-        "remarks": list(comparison.remarks),
-    }
-
-
-def _over_seeds(found: "OverSeeds", names: Sequence[str]) -> dict[str, Any]:
-    """The mean and the standard deviation of each statistic of variants that differ in their seed alone."""
-    return {**vars(found), "variants": [names[at] for at in found.variants]}
-
-
-def _variant(one: "VariantResult", comparison: "Comparison") -> dict[str, Any]:
-    """A variant: what was varied, how it came about, its labels, its selected results, and its statistics."""
-    trace, view = one.result.trace, View(one.result, positions=comparison.positions)
-    content: dict[str, Any] = {
-        "name": one.variant.name,
-        "keys": dict(one.variant.keys),
-        "pipeline": dict(trace.pipeline),
-        "query_tokens": list(trace.labels["n"]),
-        "key_tokens": list(trace.labels["m"]),
-    }
-    content |= {name: selected_value(view, trace[name]) for name in one.result.select}
-    content["statistics"] = None
-    if one.statistics is not None:
-        from attncli.render.statistics import object_of_statistics  # noqa: PLC0415 - only a comparison and `--stats` do
-
-        rows = weight_rows_at(trace, comparison.positions)
-        content["statistics"] = object_of_statistics(one.statistics, trace.numbered_labels["m"], rows)
-    if trace.problem.convention is not None:
-        content["convention"] = trace.problem.convention.as_object()
-    return content
-
-
-def _difference(difference: "Difference", names: Sequence[str]) -> dict[str, Any]:
-    """The difference of a result of two variants; null where there is none to say."""
-    leading = {
-        "variants": [names[at] for at in difference.variants],
-        "name": difference.name,
-        "max_abs": difference.max_abs,
-        "labels": difference.labels,
-    }
-    return _object(leading, difference) | {"reason": difference.reason or None}
-
-
-def _first_difference(difference: "FirstDifference", names: Sequence[str]) -> dict[str, Any]:
-    leading = {
-        "variants": [names[at] for at in difference.variants],
-        "step": difference.step,
-        "only_in": None if difference.only_in is None else names[difference.only_in],
-        "labels": difference.labels,
-    }
-    return _object(leading, difference)

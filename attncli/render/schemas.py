@@ -6,6 +6,7 @@ from dataclasses import fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from attncli.base.lazy_numpy import import_object
 from attncli.base.text import sentence
 from attncli.io.entries import ALIASES
 from attncli.io.examples import ARROWS
@@ -17,19 +18,18 @@ from attncli.problem.convert import MAX_DECIMALS
 from attncli.problem.fields import RESULTS, Field
 from attncli.problem.operators import NUMBERS_IN_PLACE
 from attncli.problem.spec import FIELDS
-from attncli.render.objects import CHECK_FORMAT, COMPARE_FORMAT, TRY_FORMAT
 
 Schema = dict[str, Any]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 OWN_OPERATOR = r"^[^:=,]+:[A-Za-z_]\w*(:.*)?$"  # a function of the user's
 _NUMBER = r"^[\s\d+\-*/().eEinfaNIty_sqrtxp√π]+$"  # 1/2, -2*sqrt(3), inf
-_TEXT: Schema = {"type": "string"}
-_NAMES: Schema = {"type": "array", "items": _TEXT}
+TEXT: Schema = {"type": "string"}
+NAMES: Schema = {"type": "array", "items": TEXT}
 _ANY_TEXT: Schema = {"type": ["string", "number", "boolean"]}
 _ARRAY: Schema = {"$ref": "#/$defs/array"}
-_NUMBERS: Schema = {"$ref": "#/$defs/numbers"}
-_PROBLEM: Schema = {"type": "object", "description": "Every key in force; attn computes the file of a result again."}
+NUMBERS: Schema = {"$ref": "#/$defs/numbers"}
+PROBLEM: Schema = {"type": "object", "description": "Every key in force; attn computes the file of a result again."}
 _MOST_AXES = 5
 
 
@@ -72,13 +72,14 @@ def _key(field: Field) -> Schema:
     return about | {"anyOf": [*choices, {"type": "null"}]}
 
 
-def _any_of(*choices: Schema) -> Schema:
+def any_of(*choices: Schema) -> Schema:
+    """A schema of what has one of these."""
     return {"anyOf": list(choices)}
 
 
 def _number(field: Field) -> Schema:
     limit = {} if field.above is None else {"exclusiveMinimum": field.above}
-    return _any_of({"type": "number", **limit}, {"type": "string", "pattern": _NUMBER})
+    return any_of({"type": "number", **limit}, {"type": "string", "pattern": _NUMBER})
 
 
 def _integer(field: Field) -> Schema:
@@ -87,7 +88,7 @@ def _integer(field: Field) -> Schema:
 
 def _nested(counts: Iterable[int], cell: str = "cell") -> Schema:
     """Nested lists with one of these numbers of axes."""
-    return _any_of(*({"$ref": f"#/$defs/{cell}s_{count}"} for count in counts))
+    return any_of(*({"$ref": f"#/$defs/{cell}s_{count}"} for count in counts))
 
 
 def _array(field: Field) -> Schema:
@@ -105,8 +106,8 @@ def _array(field: Field) -> Schema:
 
 
 def _window(field: Field) -> Schema:
-    side = _any_of({"type": "integer"}, {"type": "string", "pattern": r"^\s*(-?\d+|[+]?inf|\.inf)\s*$"})
-    return _any_of(
+    side = any_of({"type": "integer"}, {"type": "string", "pattern": r"^\s*(-?\d+|[+]?inf|\.inf)\s*$"})
+    return any_of(
         {"type": "array", "items": side, "minItems": 2, "maxItems": 2},
         {"type": "string", "pattern": r"^[^,]+,[^,]+$"},
     )
@@ -115,7 +116,7 @@ def _window(field: Field) -> Schema:
 def _decimals_of_steps(field: Field) -> Schema:
     number = {"type": "integer", "minimum": 0, "maximum": MAX_DECIMALS}
     text = {"type": "string", "pattern": r"^\s*\w+\s*=\s*\d+\s*(,\s*\w+\s*=\s*\d+\s*)*$"}
-    return _any_of({"type": "object", "additionalProperties": number}, text)
+    return any_of({"type": "object", "additionalProperties": number}, text)
 
 
 def _word(field: Field) -> Schema:
@@ -125,15 +126,15 @@ def _word(field: Field) -> Schema:
 def _labels(field: Field) -> Schema:
     label: Schema = {"type": ["string", "number", "boolean"]}
     of_batch_items: Schema = {"type": "array", "items": {"type": "array"}, "minItems": 1}  # `input_ids` of tokenizers
-    return _any_of(label, {"type": "array", "items": label, "minItems": 1}, of_batch_items)
+    return any_of(label, {"type": "array", "items": label, "minItems": 1}, of_batch_items)
 
 
 _KINDS: Mapping[str, Callable[[Field], Schema]] = {
     **dict.fromkeys(("matrix", "vector", "boolean_matrix", "booleans", "positions"), _array),
     **dict.fromkeys(("counts", "sequence_bounds", "page_numbers"), _array),
-    "vocabulary": lambda field: _any_of({"type": "string"}, {"type": "object"}, {"$ref": "#/$defs/cells_2"}),
+    "vocabulary": lambda field: any_of({"type": "string"}, {"type": "object"}, {"$ref": "#/$defs/cells_2"}),
     "labels": _labels,
-    **dict.fromkeys(("text", "tokenizer"), lambda field: _TEXT),
+    **dict.fromkeys(("text", "tokenizer"), lambda field: TEXT),
     "number": _number,
     "integer": _integer,
     "flag": lambda field: {"type": "boolean"},
@@ -158,8 +159,8 @@ def _operator(kind: str) -> Schema:
     text = {"type": "string", "pattern": f"{with_parameters}|{OWN_OPERATOR}"}
     if kind in NUMBERS_IN_PLACE:
         name, parameter = NUMBERS_IN_PLACE[kind]
-        return _any_of(*_parameter(records[name].parameter(parameter))["anyOf"], {"enum": names}, text, mapping)
-    return _any_of({"enum": names}, text, mapping)
+        return any_of(*_parameter(records[name].parameter(parameter))["anyOf"], {"enum": names}, text, mapping)
+    return any_of({"enum": names}, text, mapping)
 
 
 def _parameters(record: OperatorRecord) -> Schema:
@@ -186,13 +187,13 @@ def _parameter(parameter: Parameter) -> Schema:
         case "integer":
             return {"type": "integer"} | in_range
         case "number":
-            number = _any_of({"type": "number"} | in_range, {"type": "string", "pattern": _NUMBER})
-            return _any_of(*number["anyOf"], {"type": "object"}) if parameter.mapping else number
+            number = any_of({"type": "number"} | in_range, {"type": "string", "pattern": _NUMBER})
+            return any_of(*number["anyOf"], {"type": "object"}) if parameter.mapping else number
 
 
 def _about_key(key: str) -> Schema:
     """The value of a key that is not one of the problem itself."""
-    of_names = _any_of(_TEXT, {**_NAMES, "minItems": 1}, {"type": "null"})
+    of_names = any_of(TEXT, {**NAMES, "minItems": 1}, {"type": "null"})
     known: Mapping[str, Schema] = {
         "show": of_names,
         "together": of_names,
@@ -210,8 +211,8 @@ def _array_definitions() -> Schema:
     """Nested lists of numbers and of truth values by their number of axes, and the other forms of an array."""
     text = {"type": "string", "pattern": r"\S"}
     cells: Schema = {
-        "cell": _any_of({"type": "number"}, {"type": "string", "pattern": _NUMBER}),
-        "truth": _any_of({"enum": [0, 1]}, {"type": "boolean"}),
+        "cell": any_of({"type": "number"}, {"type": "string", "pattern": _NUMBER}),
+        "truth": any_of({"enum": [0, 1]}, {"type": "boolean"}),
     }
     for cell in ("cell", "truth"):
         for count in range(1, _MOST_AXES + 1):
@@ -225,8 +226,8 @@ def _array_definitions() -> Schema:
         "minProperties": 1,
         "additionalProperties": {"type": "array"},
     }
-    numbers = _any_of(*_nested(counts)["anyOf"])
-    whole = _any_of({"$ref": "#/$defs/cell"}, *numbers["anyOf"], {"$ref": "#/$defs/text"}, {"$ref": "#/$defs/labelled"})
+    numbers = any_of(*_nested(counts)["anyOf"])
+    whole = any_of({"$ref": "#/$defs/cell"}, *numbers["anyOf"], {"$ref": "#/$defs/text"}, {"$ref": "#/$defs/labelled"})
     about_text = "A file, an entry of it (words.npz#w_q), rows of numbers (1 0; 0 1), or a generator."
     return {
         **cells,
@@ -244,205 +245,61 @@ def result_schema() -> Schema:
     ['format', 'version', 'problem']
     """
     step: dict[str, Schema] = {
-        **dict.fromkeys(("name", "symbol", "formula"), _TEXT),
+        **dict.fromkeys(("name", "symbol", "formula"), TEXT),
         "shape": {"type": "array", "items": {"type": "integer"}},
-        **dict.fromkeys(("rows", "columns"), _NAMES),
-        "value": _NUMBERS,
+        **dict.fromkeys(("rows", "columns"), NAMES),
+        "value": NUMBERS,
     }
     always: dict[str, Schema] = {
         "format": {"const": FORMAT},
-        "version": _TEXT,
-        "problem": _PROBLEM,
-        "pipeline": {"type": "object", "additionalProperties": _TEXT},
-        "query_tokens": _NAMES,
-        "key_tokens": _NAMES,
+        "version": TEXT,
+        "problem": PROBLEM,
+        "pipeline": {"type": "object", "additionalProperties": TEXT},
+        "query_tokens": NAMES,
+        "key_tokens": NAMES,
     }
-    selected = dict.fromkeys(RESULTS, _NUMBERS)
+    selected = dict.fromkeys(RESULTS, NUMBERS)
     by_stats = {name: {"type": "object"} for name in ("statistics", "visible_keys", "before")}
     others: dict[str, Schema] = {key: {"type": "array"} for key in ("top", "set")}
-    others["steps"] = {"type": "array", "items": _all_of(step)}
-    content = _all_of(always | selected | by_stats | others, list(always))
-    return _document("A result of attn compute", content | {"additionalProperties": _NUMBERS})
+    others["steps"] = {"type": "array", "items": all_of(step)}
+    content = all_of(always | selected | by_stats | others, list(always))
+    return schema_document("A result of attn compute", content | {"additionalProperties": NUMBERS})
 
 
-def check_schema() -> Schema:
-    """The schema of what `attn check --json` writes, of one problem or of a suite.
-
-    >>> [*check_schema()["$defs"]["outcome"]["properties"]][:3]
-    ['problem', 'part', 'agrees']
-    """
-    from attncli.analysis.check.error_shapes import ErrorShape  # noqa: PLC0415 - only this schema needs it
-    from attncli.analysis.check.report import (  # noqa: PLC0415
-        DigitsOfAgreement,
-        Explanation,
-        QuantityCheck,
-        Reading,
-        Telling,
-        WorstCell,
-    )
-
-    worst: Schema = _of_record(WorstCell, without=["allowed"])
-    quantity = _of_record(QuantityCheck, without=["expected", "computed", "is_given", "differs"])
-    quantity["properties"] |= {
-        "agrees": {"type": "boolean"},
-        "worst": _any_of(worst, {"type": "null"}),
-        "reading": _any_of(
-            _of_record(Reading, without=["may_be_computed", "is_partial", "is_of_sheet", "is_doubtful"]),
-            {"type": "null"},
-        ),
-        "by_digits": {"type": "array", "items": _of_record(DigitsOfAgreement)},
-        "error_shapes": {"type": "array", "items": _of_record(ErrorShape)},
-    }
-    explanation = _of_record(Explanation)
-    in_part: dict[str, Schema] = explanation["properties"] | {
-        "result": _TEXT,
-        "axis": _TEXT,
-        "positions": {"type": "array", "items": {"type": "integer"}},
-        "others_agree": {"type": "boolean"},
-    }
-    nearest = explanation["properties"] | {"result": _TEXT, "count": {"type": "integer"}}
-    names = _any_of(_NAMES, {"type": "null"})
-    optional_text: Schema = {"type": ["string", "null"]}
-    report = {
-        "results": {"type": "array", "items": {"$ref": "#/$defs/quantity"}},
-        "first_difference": optional_text,
-        "reference": _TEXT,
-        "explained_by": {"type": "array", "items": {"$ref": "#/$defs/explanation"}},
-        "telling": _any_of(_of_record(Telling), {"type": "null"}),
-        "explained_in_part": {"type": "array", "items": _all_of(in_part)},
-        "nearest": _any_of(_all_of(nearest), {"type": "null"}),
-        "tried": {"type": "integer"},
-        "untried": _NAMES,
-        "searched": optional_text,
-        "unnoticed": names,
-        "set": {"type": "array"},
-        "before": {"type": "object"},
-        "error": _TEXT,
-    }
-    verdict: Schema = {"type": ["boolean", "null"]}
-    outcome = {
-        "problem": optional_text,
-        "part": optional_text,
-        "agrees": verdict,
-        "blank": {"type": "integer"},
-        **report,
-    }
-    head = {"format": {"const": CHECK_FORMAT}, "version": _TEXT}
-    suite = head | {"agrees": verdict, "checks": {"type": "array", "items": {"$ref": "#/$defs/outcome"}}}
-    suite["left_out"] = _NAMES
-    definitions = {
-        "quantity": quantity,
-        "explanation": explanation,
-        "outcome": _all_of(outcome, ["problem", "part", "agrees"]),
-    }
-    one = _all_of(head | outcome, ["format", "version", "problem", "part", "agrees"])
-    return _document("A verdict of attn check", _any_of(one, _all_of(suite)), definitions)
-
-
-def compare_schema() -> Schema:
-    """The schema of what `attn compare --json` writes.
-
-    >>> compare_schema()["required"][2:4]
-    ['variants', 'differences']
-    """
-    from attncli.analysis.compare import OverSeeds  # noqa: PLC0415 - only this schema needs it
-    from attncli.analysis.differences import Difference, FirstDifference  # noqa: PLC0415
-
-    variant = {
-        "name": _TEXT,
-        "keys": {"type": "object"},
-        "pipeline": {"type": "object", "additionalProperties": _TEXT},
-        "query_tokens": _NAMES,
-        "key_tokens": _NAMES,
-        "statistics": {"type": ["object", "null"]},
-    }
-    more = {"convention": {"type": "object"}}
-    pair = {"variants": _NAMES}
-    difference, first, seeds = (_of_record(record) for record in (Difference, FirstDifference, OverSeeds))
-    difference["properties"] |= pair | {"reason": {"type": ["string", "null"]}}
-    first["properties"] |= pair | {"only_in": {"type": ["string", "null"]}}
-    seeds["properties"] |= pair
-    content = {
-        "format": {"const": COMPARE_FORMAT},
-        "version": _TEXT,
-        "variants": {
-            "type": "array",
-            "items": _all_of(variant | more, list(variant)) | {"additionalProperties": _NUMBERS},
-        },
-        "differences": {"type": "array", "items": difference},
-        "first_differences": {"type": "array", "items": first},
-        "seeds": {"type": "array", "items": seeds},
-        "remarks": _NAMES,
-    }
-    return _document("A comparison of attn compare", _all_of(content))
-
-
-def try_schema() -> Schema:
-    """The schema of what `attn try --json` writes.
-
-    >>> try_schema()["required"][2:4]
-    ['function', 'passes']
-    """
-    from attncli.analysis.check.report import Explanation  # noqa: PLC0415 - only this schema needs it
-    from attncli.analysis.kernels.cases import Sizes  # noqa: PLC0415
-    from attncli.analysis.kernels.report import OtherFailure  # noqa: PLC0415
-
-    count: Schema = {"type": "integer"}
-    smallest: dict[str, Schema] = {
-        **dict.fromkeys(("kind", "sentence"), _TEXT),
-        "sizes": _of_record(Sizes),
-        "numbers": count,
-        **dict.fromkeys(("dtype", "memory", "printed"), _TEXT),
-        "arguments": {"type": "object", "additionalProperties": _NUMBERS},
-        "problem": _PROBLEM,
-        "returned": {"type": "object", "additionalProperties": _NUMBERS},
-        "correct": {"type": "object", "additionalProperties": _NUMBERS},
-    }
-    content: dict[str, Schema] = {
-        "format": {"const": TRY_FORMAT},
-        "version": _TEXT,
-        "function": _TEXT,
-        "passes": {"type": "boolean"},
-        "tried": count,
-        "failed": count,
-        "is_stopped": {"type": "boolean"},
-        "seed": count,
-        **dict.fromkeys(("dtypes", "called", "untried", "compared", "right_with"), _NAMES),
-        **dict.fromkeys(("arrays", "layout"), _TEXT),
-        "explained_by": {"type": "array", "items": _of_record(Explanation)},
-        "smallest": _any_of(_all_of(smallest), {"type": "null"}),
-        "others": {"type": "array", "items": _of_record(OtherFailure)},
-    }
-    return _document("A trial of attn try", _all_of(content))
-
-
-SCHEMAS: Mapping[str, Callable[[], Schema]] = {
-    "problem": problem_schema,
-    "result": result_schema,
-    "check": check_schema,
-    "compare": compare_schema,
-    "try": try_schema,
+# By the word that `attn schema` takes: "module:function" that makes each.
+SCHEMAS: Mapping[str, str] = {
+    "problem": "attncli.render.schemas:problem_schema",
+    "result": "attncli.render.schemas:result_schema",
+    "check": "attncli.checks.schema:check_schema",
+    "compare": "attncli.comparisons.schema:compare_schema",
+    "try": "attncli.kernels.schema:try_schema",
 }
 
 
-def _all_of(properties: Mapping[str, Schema], required: Sequence[str] | None = None) -> Schema:
+def schema_of(word: str) -> Schema:
+    """The schema that `attn schema` writes for a word."""
+    made: Schema = import_object(SCHEMAS[word])()
+    return made
+
+
+def all_of(properties: Mapping[str, Schema], required: Sequence[str] | None = None) -> Schema:
     """An object with these properties and no others, all of which are required where no list says which are."""
     names = list(properties) if required is None else list(required)
     return {"type": "object", "properties": dict(properties), "required": names, "additionalProperties": False}
 
 
-def _document(title: str, content: Schema, definitions: Schema | None = None) -> Schema:
+def schema_document(title: str, content: Schema, definitions: Schema | None = None) -> Schema:
     """A schema with its dialect, its title, and numbers and truth values as JSON has them."""
-    number = _any_of({"type": ["number", "boolean"]}, {"enum": ["NaN", "Infinity", "-Infinity"]})
-    numbers = _any_of(number, {"type": "array", "items": {"$ref": "#/$defs/numbers"}}, {"type": "null"})
+    number = any_of({"type": ["number", "boolean"]}, {"enum": ["NaN", "Infinity", "-Infinity"]})
+    numbers = any_of(number, {"type": "array", "items": {"$ref": "#/$defs/numbers"}}, {"type": "null"})
     return {"$schema": DIALECT, "title": title, **content, "$defs": {"numbers": numbers, **(definitions or {})}}
 
 
-def _of_record(record: type, without: Sequence[str] = ()) -> Schema:
+def of_record(record: type, without: Sequence[str] = ()) -> Schema:
     """The schema of a dataclass as an object of its fields, by their types."""
     hints = get_type_hints(record)
     names = [field.name for field in fields(record) if field.name not in without]
-    return _all_of({name: _of_type(hints[name]) for name in names})
+    return all_of({name: _of_type(hints[name]) for name in names})
 
 
 def _of_type(hint: Any) -> Schema:
@@ -456,11 +313,11 @@ def _of_type(hint: Any) -> Schema:
     if hint in simple:
         return {"type": simple[hint]}
     if hint is float:
-        return _NUMBERS
+        return NUMBERS
     if origin in (Union, UnionType, Literal):
-        return {"enum": list(arguments)} if origin is Literal else _any_of(*map(_of_type, arguments))
+        return {"enum": list(arguments)} if origin is Literal else any_of(*map(_of_type, arguments))
     if origin is tuple:
         return {"type": "array", "items": _of_type(arguments[0])}
     if is_dataclass(hint) and isinstance(hint, type):
-        return _of_record(hint)
+        return of_record(hint)
     return {"type": "object" if origin is not None and issubclass(origin, Mapping) else "array"}

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from attncli.analysis.rows import changed
 from attncli.base.lazy_numpy import np
 from attncli.base.text import count_of, escape_control
 from attncli.numbers.formatting import decimal
@@ -13,6 +12,7 @@ from attncli.problem.edits import EditedCell
 from attncli.render.by_hand import worked_cells, worked_lines, worked_positions
 from attncli.render.document import LABEL_END, LABEL_START, LEGEND, Document, Grid, Section, with_decimal_sign
 from attncli.render.explanation import equality_remarks, explain, is_left_out
+from attncli.render.rows import changed
 from attncli.render.tables import selected_tables
 from attncli.render.view import View
 

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from attncli.analysis.rows import NO_KEY, RowStatistics, largest_keys, row_statistics
 from attncli.base.labels import BATCH, HEAD
 from attncli.base.lazy_numpy import Array, np
 from attncli.plan.trace import Trace, slices_at
 from attncli.problem.fields import WEIGHTS
 from attncli.render.document import Grid, Section
+from attncli.render.rows import NO_KEY, RowStatistics, largest_keys, row_statistics
 from attncli.render.tables import grids, leading_slices, with_changes
 from attncli.render.view import View
 

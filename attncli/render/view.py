@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from attncli.base.errors import AttnError
 from attncli.base.labels import EVERY, find_one_label, split_labels
@@ -15,8 +15,8 @@ from attncli.problem.fields import PIPELINE_STAGES
 from attncli.problem.spec import ProblemSpec
 
 if TYPE_CHECKING:
-    from attncli.analysis.blanks import BlankRequest
-    from attncli.render.figure.style import FigureStyle
+    from attncli.render.blank_request import BlankRequest
+    from attncli.render.figure_style import FigureStyle
 
 DECIMALS = 4
 MAX_DECIMALS = 17  # more than any number of eight bytes has
@@ -33,6 +33,20 @@ class Cell:
 
     query: int | None = None
     key: int | None = None
+
+
+class Drawable(Protocol):
+    """What a figure draws: a view, or what a wing draws in its place."""
+
+    @property
+    def title(self) -> str:
+        """The title of the figure."""
+        ...
+
+    @property
+    def style(self) -> "FigureStyle | None":
+        """Its style; None for the usual one."""
+        ...
 
 
 @dataclass(frozen=True)

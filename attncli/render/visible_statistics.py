@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from attncli.analysis.visible_keys import TILE, VisibleKeys, count_visible_keys
 from attncli.base.labels import BATCH, HEAD
 from attncli.base.lazy_numpy import np
 from attncli.plan.trace import Trace
@@ -11,6 +10,7 @@ from attncli.render.document import Grid, Section
 from attncli.render.masks import VISIBLE_STEP
 from attncli.render.tables import leading_slices, with_changes
 from attncli.render.view import View
+from attncli.render.visible_keys import TILE, VisibleKeys, count_visible_keys
 
 TITLE = "visible keys"
 COLUMNS = ("least", "mean", "most", "density", "empty", "full", "mixed")

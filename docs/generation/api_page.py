@@ -52,10 +52,10 @@ MODULES = (
     "attncli.engine.options",
     "attncli.engine.run",
     "attncli.plan.trace",
-    "attncli.analysis.rows",
-    "attncli.analysis.differences",
-    "attncli.analysis.compare",
-    "attncli.analysis.heads",
+    "attncli.render.rows",
+    "attncli.comparisons.differences",
+    "attncli.comparisons.comparison",
+    "attncli.models.heads",
 )
 
 HEAD = """# API

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from attncli.analysis.bugs import DRAWN, SEED, Bug, bugs
-from attncli.analysis.slips.records import text_of
+from attncli.checks.bugs import DRAWN, SEED, Bug, bugs
+from attncli.checks.slips.records import text_of
 
 from .markdown import table
 
@@ -14,9 +14,9 @@ PAGE = "bugs.md"
 
 HEAD = """# Bugs that `attn check` names
 
-Generated from `attncli/analysis/bugs.yaml`. These are {count} bugs in the attention of public projects, as their issues
+Generated from `attncli/checks/bugs.yaml`. These are {count} bugs in the attention of public projects, as their issues
 and pull requests tell them; most are fixed. Each is a test: a kernel with the bug, written by hand without this
-program's code (`tests/analysis/bugs/kernels.py`), reads the inputs of the last column. From its output alone `attn
+program's code (`tests/checks/bugs/kernels.py`), reads the inputs of the last column. From its output alone `attn
 check` names the slip, and finds its number to 1 %.
 
 An array has its shape here, and its numbers in the file. `query`, `key` and `value`, or what else is `normal`, are
@@ -28,7 +28,7 @@ TOLERANCES = """
 
 The same kernels and inputs in half precision: inputs and outputs are float16, or float32 where the inputs say so, and
 what is between is exact. So many of the {count} wrong outputs pass a test with the tolerance. These inputs are small:
-over many keys an output is an average, errors are smaller, and more pass. `python -m tests.analysis.bugs.tolerances`
+over many keys an output is an average, errors are smaller, and more pass. `python -m tests.checks.bugs.tolerances`
 counts them.
 """
 
@@ -36,7 +36,7 @@ counts them.
 def generate() -> str:
     """The page as Markdown."""
     # The kernels are tests, which need the folder of the project on the path.
-    from tests.analysis.bugs.tolerances import passed  # noqa: PLC0415
+    from tests.checks.bugs.tolerances import passed  # noqa: PLC0415
 
     found = bugs()
     rows = [(f"[{bug.source}]({bug.url})", bug.sentence, _slip(bug), f"`{_inputs(bug)}`") for bug in found.values()]

@@ -1,6 +1,6 @@
 """The keys of the object that `attn check --json` writes, and what each is; a test holds them to the object."""
 
-from attncli.render.objects import CHECK_FORMAT as FORMAT
+from attncli.checks.objects import CHECK_FORMAT as FORMAT
 
 OBJECT = {
     "format": f"`{FORMAT}`",

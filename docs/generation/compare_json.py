@@ -1,6 +1,6 @@
 """The keys of the object that `attn compare --json` writes, and what each is; a test holds them to the object."""
 
-from attncli.render.objects import COMPARE_FORMAT as FORMAT
+from attncli.comparisons.objects import COMPARE_FORMAT as FORMAT
 
 OBJECT = {
     "format": f"`{FORMAT}`",

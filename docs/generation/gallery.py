@@ -14,9 +14,9 @@ from attncli import cli
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.run import run
 from attncli.io import examples
+from attncli.page.document import style
 from attncli.problem.fields import OUTPUT, WEIGHTS
 from attncli.render.color_map import color_scale
-from attncli.render.page.document import style
 
 from .console_blocks import ROOT
 

@@ -2,11 +2,12 @@
 
 from html import escape
 
-from attncli.analysis.fit import LEAST_FALL, PATIENCE
-from attncli.analysis.heads import LEAST_LOCAL, LEAST_MEAN, LEAST_UNIFORM, PLACES, SUM_TOLERANCE
-from attncli.render.objects import DEMO_FORMAT, TRY_FORMAT
-from attncli.render.reports.fit import FIT_FORMAT
-from attncli.render.reports.heads import HEADS_FORMAT
+from attncli.demos.document import DEMO_FORMAT
+from attncli.fit.document import FIT_FORMAT
+from attncli.fit.learning import LEAST_FALL, PATIENCE
+from attncli.kernels.document import TRY_FORMAT
+from attncli.models.heads import LEAST_LOCAL, LEAST_MEAN, LEAST_UNIFORM, PLACES, SUM_TOLERANCE
+from attncli.models.heads_document import HEADS_FORMAT
 
 from . import check_json, compare_json
 

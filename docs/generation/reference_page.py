@@ -5,10 +5,10 @@ from typing import Any
 
 import typer
 
-from attncli.analysis.slips import SLIPS
 from attncli.base.axes import LEGEND
 from attncli.base.program import ENVIRONMENT, EXIT_STATUSES
 from attncli.base.text import sentence
+from attncli.checks.slips import SLIPS
 from attncli.cli import app
 from attncli.cli.commands import COMMANDS
 from attncli.cli.help import value_forms
@@ -22,8 +22,8 @@ from attncli.problem.conventions import CONVENTIONS, readings
 from attncli.problem.fields import DEFAULT_SELECTION, RESULTS, Field
 from attncli.problem.spec import DEFAULTS, FIELDS
 from attncli.render.formats import FORMATS
-from attncli.render.reports.glossary import GLOSSARY, GlossaryTerm
-from attncli.render.reports.meanings import every_step
+from attncli.render.glossary import GLOSSARY, GlossaryTerm
+from attncli.render.meanings import every_step
 
 from .edge_cases import EDGE_CASES
 from .json_tables import JSON_TABLES

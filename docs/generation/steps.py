@@ -24,7 +24,7 @@ from attncli.plan.graph import Node, Plan
 from attncli.problem.build import build
 from attncli.problem.fields import Field
 from attncli.problem.spec import FIELDS
-from attncli.render.reports.meanings import STEPS_FILE, StepMeaning
+from attncli.render.meanings import STEPS_FILE, StepMeaning
 
 PAGE = STEPS_FILE
 # Expressions that have every mask in them, each also where it is not.

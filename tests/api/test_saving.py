@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import attncli
+from attncli.page import SELECTED
 from attncli.render.formats import FORMATS
-from attncli.render.page import SELECTED
 from tests.cli.running import run_in_process
 from tests.problems import write_file
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.analysis.kernels.description import describe
 from attncli.api.problem import raw_values
+from attncli.kernels.description import describe
 
 
 def attention(q: Any, k: Any, v: Any, causal: bool = False) -> Any:

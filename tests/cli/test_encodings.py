@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from attncli.io import examples
-from attncli.render.reports.meanings import every_meaning, render_meanings
+from attncli.render.meanings import every_meaning, render_meanings
 from attncli.render.target import TextTarget
 from tests.cli.running import Run
 

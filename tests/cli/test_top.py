@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attncli.analysis.rows import largest_keys
+from attncli.render.rows import largest_keys
 from tests.arrays import normal
 from tests.cli.running import Run
 

@@ -215,7 +215,7 @@ def test_the_wheel_has_the_package_and_the_files_for_other_programs_and_no_more(
     files = {path.removeprefix(f"{folder}.") for path in wheel.namelist()}
     paths = [path for path in PACKAGE.rglob("*") if path.is_file() and path.suffix != ".pyc"]
     sources = {str(path.relative_to(ROOT)) for path in paths} | {f"attncli/samples/{name}" for name in sample_files()}
-    for path in ("py.typed", "demos/tutorial.yaml", "render/page/static/page.html"):
+    for path in ("py.typed", "demos/tutorial.yaml", "page/static/page.html"):
         assert f"attncli/{path}" in sources
     shared = {f"data/data/share/{path}" for path in ("man/man1/attn.1", *completion_files.PATHS.values())}
     about = {f"dist-info/{name}" for name in ("METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE")}

@@ -71,11 +71,6 @@ def test_the_reference_has_every_key_of_the_json_of_a_comparison() -> None:
         assert all(list(item) == list(keys) for item in compared[name])
 
 
-def test_the_architecture_names_every_package() -> None:
-    packages = [path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()]
-    assert all(f"| `{package}` |" in DOCUMENTS["docs/architecture.md"] for package in packages)
-
-
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_every_file_and_folder_that_a_document_names_exists(document: str) -> None:
     for path in re.findall(r"`([a-z.][\w.]*/[\w./]*)`", DOCUMENTS[document]):

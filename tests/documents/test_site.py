@@ -11,8 +11,8 @@ import pytest
 from typer.main import get_command
 
 import attncli
-from attncli.analysis.bugs import bugs
-from attncli.analysis.slips import SLIPS
+from attncli.checks.bugs import bugs
+from attncli.checks.slips import SLIPS
 from attncli.cli import app
 from attncli.cli.commands import COMMANDS
 from attncli.models.families import family_names
@@ -20,7 +20,7 @@ from attncli.ops import kinds, operators
 from attncli.problem.conventions import CONVENTIONS
 from attncli.problem.fields import RESULTS
 from attncli.problem.spec import FIELDS
-from attncli.render.reports.glossary import GLOSSARY
+from attncli.render.glossary import GLOSSARY
 from docs.generation import api_page, bugs_page, gallery, reference_page, site
 from docs.generation.console_blocks import FENCE
 from tests.cli.running import run_in_process

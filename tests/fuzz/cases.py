@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 from unittest.mock import patch
 
 import attncli.cli
-from attncli.analysis.check.report import CheckOptions
+from attncli.checks.report import CheckOptions
 from attncli.cli import command_group
 from attncli.cli.commands import COMMANDS
 from tests.cli.running import environment

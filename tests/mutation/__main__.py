@@ -33,7 +33,7 @@ FOLDERS = (
     "attncli/io",
     "attncli/numbers",
     "attncli/problem",
-    "attncli/analysis/slips",
+    "attncli/checks/slips",
 )
 FIRST_FILES = 2  # whose tests a mutant is tested by, one after the other, before those of all others
 MOST_TESTS, FEW_TESTS = 60, 15  # of each of the first files, and of each other one

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from attncli.code.names import MODULES, in_torch
+from attncli.code.templates import filled, template_of
 from attncli.ops.code import CodeCall, Library
 from attncli.ops.derivatives import DerivativeRecord
 from attncli.ops.recording.code import code_of
@@ -14,8 +16,6 @@ from attncli.ops.recording.derivatives import recording_of
 from attncli.ops.recording.guard import numbers_for
 from attncli.ops.records import OperatorRecord
 from attncli.ops.registry import is_recorded
-from attncli.render.code.names import MODULES, in_torch
-from attncli.render.code.templates import filled, template_of
 
 WHOLE = ("positions", "rows", "lengths", "sequences", "mask", "starts", "tokens", "ids")  # ends of names
 

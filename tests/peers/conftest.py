@@ -9,8 +9,8 @@ import pytest
 
 import attncli
 from attncli.engine.run import run
+from attncli.page import render
 from attncli.problem.spec import ProblemSpec
-from attncli.render.page import render
 from attncli.render.view import View
 from tests.problems import problem
 

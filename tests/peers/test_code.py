@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
+from attncli.code import notebook, script
 from attncli.ops import operators
 from attncli.problem.spec import ProblemSpec
-from attncli.render.code import notebook, script
+from tests.code.scripts import TARGET, differing_steps, every_step, run_script, script_of
 from tests.ops.code_examples import result_of_code
 from tests.ops.test_code import OPERATORS
 from tests.problems import problem
-from tests.render.code.scripts import TARGET, differing_steps, every_step, run_script, script_of
 
 
 @pytest.fixture(autouse=True)

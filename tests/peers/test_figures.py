@@ -14,8 +14,8 @@ import pytest
 
 import attncli
 from attncli.engine.run import run as run_problem
+from attncli.figure import make_figure
 from attncli.io import examples
-from attncli.render.figure import make_figure
 from attncli.render.view import View
 from tests.arrays import normal
 from tests.cli.running import run_in_process
@@ -284,7 +284,7 @@ def test_a_font_that_was_installed_later_is_found(tmp_path: Path, monkeypatch: p
     """Of a font with one character, which Matplotlib's list does not have."""
     from matplotlib import font_manager
 
-    drawing = import_module("attncli.render.figure.drawing")
+    drawing = import_module("attncli.figure.drawing")
     pen = import_module("fontTools.pens.ttGlyphPen").TTGlyphPen(None)
     for at, point in enumerate([(0, 0), (500, 0), (500, 500)]):
         (pen.lineTo if at else pen.moveTo)(point)

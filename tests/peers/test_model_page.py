@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.analysis.captured_maps import ModelFile, read_model_maps
 from attncli.io.inputs import Inputs
 from attncli.io.maps import LayerMaps
-from attncli.render.page.model_page import render_model
+from attncli.models.captured_maps import ModelFile, read_model_maps
+from attncli.models.page import render_model
 from tests.captures import write_tiny_capture
 from tests.cli.running import Run
 from tests.peers.test_captures import TEXT, run, save, tokenizer

@@ -329,7 +329,7 @@ def test_tables_stand_in_two_columns_on_paper_and_do_not_overlap(page_of: PageOf
 
 
 def test_results_without_their_steps_show_all_digits(page_of: PageOf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("attncli.render.page.EVERY_STEP", 9)
+    monkeypatch.setattr("attncli.page.EVERY_STEP", 9)
     page = page_of(WORDS)
     assert "all its digits" in page.locator(".hint").first.inner_text()
     show(page, "weights")

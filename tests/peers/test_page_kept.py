@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from attncli.analysis.blanks import BlankRequest
 from attncli.base.lazy_numpy import Array
+from attncli.render.blank_request import BlankRequest
 from tests.arrays import normal
 from tests.cli.running import run_in_process
 from tests.peers.conftest import PageOf

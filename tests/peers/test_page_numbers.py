@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.analysis.rows import changed
 from attncli.engine.run import run
 from attncli.io import examples
 from attncli.io.documents import json_text
+from attncli.page import page_object
+from attncli.page.document import page_document, page_functions
+from attncli.page.page_plans import computing_function, plan_variants
 from attncli.plan.build import plan_of
 from attncli.plan.graph import GRADIENT, Node
 from attncli.plan.trace import Trace
 from attncli.problem.edits import Edit, apply_edits
 from attncli.problem.spec import ProblemSpec
 from attncli.render.aligned_numbers import align_numbers
-from attncli.render.page import page_object
-from attncli.render.page.document import page_document, page_functions
-from attncli.render.page.page_plans import computing_function, plan_variants
+from attncli.render.rows import changed
 from attncli.render.view import View
 from tests.arrays import booleans, normal
 from tests.equations import assert_equations_hold

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import attncli
-from attncli.analysis.rows import row_statistics
 from attncli.base.lazy_numpy import Array, np
 from attncli.render.color_map import color
+from attncli.render.rows import row_statistics
 from tests.arrays import normal
 from tests.peers.conftest import PageOf
 

@@ -102,7 +102,7 @@ class TestAComparison:
     def test_is_the_table_that_the_command_writes(self) -> None:
         from io import StringIO
 
-        from attncli.render.formats.csv import write_long_csv
+        from attncli.comparisons.long_table import write_long_csv
 
         comparison = attncli.compare(
             scores=[[1, 2]], vary={"normalize": ["softmax", "none"]}, select=("scores", "weights")

@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.analysis.check.check import check as check_problem
-from attncli.analysis.check.report import CheckOptions, CheckOutcome
-from attncli.cli.commands.demo import ReportOptions, make_report
+from attncli.checks.check import check as check_problem
+from attncli.checks.document import check_answer
+from attncli.checks.report import CheckOptions, CheckOutcome
+from attncli.comparisons.document import render_comparison
+from attncli.demos.command import ReportOptions, make_report
+from attncli.demos.document import example_answer
 from attncli.engine.run import run
 from attncli.io import examples
 from attncli.ops import kinds, operators
@@ -19,12 +22,10 @@ from attncli.problem.edits import edit_problem, parse_edit
 from attncli.render.document import Answer
 from attncli.render.formats import find_format
 from attncli.render.formats.latex_math import latex_line
-from attncli.render.reports.check import check_answer
-from attncli.render.reports.example import example_answer
 from attncli.render.target import TEXT_FILE
 from attncli.render.view import Cell, ComparisonView, View
 from tests.arrays import normal
-from tests.comparisons import Keys, comparison_of
+from tests.comparisons.comparing import Keys, comparison_of
 from tests.problems import PROBLEMS, problem
 
 LABELS = (
@@ -73,7 +74,7 @@ def document() -> str:
     variants: dict[str, Keys] = {"normalize=softmax": LABELLED, "normalize=sparsemax": {**LABELLED, "causal": True}}
     texts += LATEX.render_answer(check_answer([wrong_outcome()], (), 4, is_suite=False), TEXT_FILE)
     texts += (text for name in examples.names() for text in LATEX.render_answer(example_of(name), TEXT_FILE))
-    texts += LATEX.render_comparison(comparison_of(variants), TEXT_FILE, ComparisonView())
+    texts += render_comparison(LATEX, comparison_of(variants), TEXT_FILE, ComparisonView())
     for kind in kinds():
         texts += [f"{latex_line(record.formula)}\n\n" for record in operators(kind).values()]
     body = "\n".join(texts)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.analysis.check.check import check
-from attncli.analysis.check.report import CheckOptions
+from attncli.checks.check import check
+from attncli.checks.report import CheckOptions
 from tests.problems import problem
 
 torch = pytest.importorskip("torch")

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from attncli.analysis.rows import row_statistics
 from attncli.ops import operators
+from attncli.render.rows import row_statistics
 from tests.arrays import normal
 
 distance = pytest.importorskip("scipy.spatial.distance")

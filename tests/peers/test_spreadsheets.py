@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.analysis.blanks import find_blanks, parse_blanks
 from attncli.base.errors import AttnError
 from attncli.engine.run import run
 from attncli.io import examples
 from attncli.problem.build import build
 from attncli.problem.spec import ProblemSpec
-from attncli.render.worksheet import Sheet, render_sheet, shown_steps
+from attncli.render.blank_request import parse_blanks
+from attncli.worksheet.blanks import find_blanks
+from attncli.worksheet.sheets import Sheet, render_sheet, shown_steps
 
 pytestmark = pytest.mark.peer
 

@@ -11,7 +11,7 @@ from attncli.ops.records import Quantity, Tap, no_tap
 from attncli.ops.registry import kinds, operators
 from attncli.plan.build import PURPOSES, build_plan
 from attncli.problem.fields import RESULTS
-from attncli.render.reports.meanings import every_step
+from attncli.render.meanings import every_step
 from tests.arrays import normal
 from tests.problems import GROUPS, PROBLEMS, TOKENS, D, E, G, H, N, P, problem
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.analysis.check.check import check
-from attncli.analysis.check.report import CheckOptions
 from attncli.base.errors import AttnError
+from attncli.checks.check import check
+from attncli.checks.report import CheckOptions
 from attncli.io.problem_text import problem_yaml
 from attncli.problem.layout import ARRAY_LAYOUTS
 from attncli.problem.spec import ProblemSpec

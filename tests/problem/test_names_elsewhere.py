@@ -7,8 +7,8 @@ import pytest
 
 from attncli.api.problem import Problem
 from attncli.base.errors import UnknownNameError
-from attncli.cli.commands.fit import fit
 from attncli.cli.output_options import OutputOptions
+from attncli.fit.command import fit
 from attncli.problem import names_elsewhere
 from attncli.problem.names_elsewhere import hint_elsewhere
 from attncli.problem.spec import FIELDS

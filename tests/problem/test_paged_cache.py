@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.analysis.check.check import check
 from attncli.base.errors import AttnError
+from attncli.checks.check import check
 from attncli.io.problem_text import problem_yaml
 from attncli.problem.inputs import unread_keys
 from tests.arrays import normal

@@ -9,7 +9,7 @@ from attncli.base.errors import AttnError
 from attncli.io import examples, yaml
 from attncli.io.assemble import assemble
 from attncli.io.problem_files import file_parts, parse_document
-from attncli.render.schemas import SCHEMAS
+from attncli.render.schemas import SCHEMAS, schema_of
 from tests.documents.reading import ROOT
 from tests.schemas import validator
 
@@ -86,7 +86,7 @@ def assemble_parts(text: str) -> None:
 
 @pytest.mark.parametrize("kind", SCHEMAS)
 def test_a_schema_is_one_of_json_schema(kind: str) -> None:
-    Draft202012Validator.check_schema(SCHEMAS[kind]())
+    Draft202012Validator.check_schema(schema_of(kind))
 
 
 @pytest.mark.parametrize("name", TEXTS)

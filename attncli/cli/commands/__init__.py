@@ -1,4 +1,4 @@
-"""The commands of `attn`: a row of a table and a module each; the module is imported when its command is called."""
+"""The commands of `attn`, those of wings too: a row and a module each, imported when its command is called."""
 
 from dataclasses import dataclass
 
@@ -34,7 +34,7 @@ COMMANDS = {
         has_problem=True,
     ),
     "capture": CommandRef(
-        f"{_HERE}.capture:capture",
+        "attncli.models.capture_command:capture",
         "Record the attention of a model that reads a text.",
         (
             "attn capture checkpoint 'The cat sat on the mat.' -o captured.safetensors",
@@ -43,7 +43,7 @@ COMMANDS = {
         ),
     ),
     "check": CommandRef(
-        f"{_HERE}.check:check",
+        "attncli.checks.command:check",
         "Check numbers: are they right; if not, where and why not.",
         (
             "attn check problem.yaml",
@@ -54,7 +54,7 @@ COMMANDS = {
         has_problem=True,
     ),
     "compare": CommandRef(
-        f"{_HERE}.compare:compare",
+        "attncli.comparisons.command:compare",
         "Compare variants of a problem side by side.",
         (
             "attn compare problem.yaml --vary normalize=softmax --vary normalize=sparsemax",
@@ -66,12 +66,12 @@ COMMANDS = {
         has_problem=True,
     ),
     "demo": CommandRef(
-        f"{_HERE}.demo:demo",
+        "attncli.demos.command:demo",
         "Walk through a worked example.",
         ("attn demo", "attn demo --list", "attn demo bahdanau --explain", "attn demo tutorial --save mine.yaml"),
     ),
     "fit": CommandRef(
-        f"{_HERE}.fit:fit",
+        "attncli.fit.command:fit",
         "Learn weights and numbers from a target.",
         (
             "attn fit problem.yaml --learn normalize.temperature --target output=y.csv",
@@ -92,7 +92,7 @@ COMMANDS = {
         has_problem=True,
     ),
     "heads": CommandRef(
-        f"{_HERE}.heads:heads",
+        "attncli.models.heads_command:heads",
         "Say what each head of a model does, by its maps.",
         (
             "attn heads maps.npy",
@@ -106,7 +106,7 @@ COMMANDS = {
     "init": CommandRef(f"{_HERE}.init:init", "Write a problem to start from."),
     "list": CommandRef(f"{_HERE}.list:list_operators", "List the scores, normalizers, positions, masks …"),
     "model": CommandRef(
-        f"{_HERE}.model:model",
+        "attncli.models.model_command:model",
         "Write the problem file of a layer of a checkpoint.",
         (
             "attn model checkpoint",
@@ -127,7 +127,7 @@ COMMANDS = {
         ("attn show softmax", "attn show kv_heads", "attn show gqa", "attn show QKᵀ"),
     ),
     "try": CommandRef(
-        f"{_HERE}.try_function:try_function",
+        "attncli.kernels.command:try_function",
         "Try your function on inputs that reveal mistakes.",
         (
             "attn try kernel.py:attention --causal",
@@ -139,7 +139,7 @@ COMMANDS = {
         has_problem=True,
     ),
     "worksheet": CommandRef(
-        f"{_HERE}.worksheet:worksheet",
+        "attncli.worksheet.command:worksheet",
         "Write an exercise with blanks, and its key.",
         (
             "attn worksheet problem.yaml -o sheet.md",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import import_object
 from attncli.cli import streams
 from attncli.cli.option_values import (
     at_layers,
@@ -86,10 +87,8 @@ def compute(
         edited = replace(edited_problem(spec, read_edits(edits)), title=title, command=words)
         if output_options.shows_parts and not edited.cells:
             edited = with_parts(edited, document, problem or "")
-        if output_options.guide and output_options.has_guide:
-            from attncli.render.page.guide import check_story
-
-            check_story(edited.after)
+        if output_options.guide and output_options.has_guide and output_options.output_format.story is not None:
+            import_object(output_options.output_format.story)(edited.after)
         return edited.with_gradient() if output_options.gradient else edited
 
     if output_options.plan:

@@ -6,10 +6,14 @@ from typing import Annotated, Any
 import typer
 
 from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import import_object
 from attncli.cli import streams
 from attncli.cli.option_values import make_inputs, problem_warnings, read_problem_options, write_alias_notes
 from attncli.cli.output_file import check_free_space, check_is_new, check_is_no_input, output_file, write_problem
 from attncli.cli.problem_options import Force, MaxSize, Strict, with_problem_options
+
+# "module:function" of wings that choose the numbers of a problem.
+TELLING, BY_HAND = "attncli.checks.discriminating_problems:choose", "attncli.worksheet.hand_problems:choose"
 
 
 @with_problem_options()
@@ -58,14 +62,10 @@ def generate(
     if by_hand and telling:
         raise AttnError("both choose the numbers", where="--by-hand and --telling", hint="give one of them")
     if telling:
-        from attncli.analysis import discriminating_problems
-
-        chosen = discriminating_problems.choose(document)
+        chosen = import_object(TELLING)(document)
         document, warnings = chosen.document, chosen.warnings
     if by_hand:
-        from attncli.analysis import hand_problems
-
-        document = hand_problems.choose(document)
+        document = import_object(BY_HAND)(document)
     complete = assemble(document)
     example = example_values(document, complete)
     check_is_no_input(file, inputs)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from attncli.base.errors import UnknownNameError
+from attncli.base.lazy_numpy import import_object
 from attncli.base.text import sentence
 from attncli.cli import streams
 from attncli.cli.completion import complete_from
@@ -26,6 +27,13 @@ SLIP, CONVENTION, BUG, KEY, MODEL, HEAD, SOURCE, WORD = (
     "word",
 )
 VOCABULARY = "vocabulary"  # the plural of a word
+# "module:function" of a wing that gives the names and summaries of a kind.
+OF_WINGS = {
+    SLIP: "attncli.checks.catalogue:summaries_of_slips",
+    BUG: "attncli.checks.catalogue:summaries_of_bugs",
+    MODEL: "attncli.models.families:summaries_of_families",
+    HEAD: "attncli.models.heads:summaries_of_kinds",
+}
 
 
 def _listed_kinds() -> dict[str, str]:
@@ -80,31 +88,16 @@ def list_operators(
 
 def _summaries(kind: str) -> Iterator[tuple[str, str]]:
     """The name and the summary of everything of one kind."""
-    if kind == SLIP:
-        from attncli.analysis.slips import SLIPS
-
-        yield from ((slip.name, slip.sentence) for slip in SLIPS.values())
+    if kind in OF_WINGS:
+        yield from import_object(OF_WINGS[kind])()
     elif kind == CONVENTION:
         from attncli.problem.conventions import CONVENTIONS
 
         yield from ((record.name, f"{record.title} ({record.evidence})") for record in CONVENTIONS.values())
-    elif kind == BUG:
-        from attncli.analysis.bugs import bugs
-
-        yield from ((bug.source, f"{bug.sentence} ({bug.slip})") for bug in bugs().values())
     elif kind == KEY:
         from attncli.problem.spec import FIELDS
 
         yield from ((field.name, sentence(field.help)) for field in FIELDS.values())
-    elif kind == MODEL:
-        from attncli.models.families import family_names, read_family
-
-        yield from ((name, read_family(name, MODEL).about) for name in family_names())
-    elif kind == HEAD:
-        from attncli.analysis.heads import KINDS, RULE
-
-        yield from KINDS.items()
-        yield "rule", RULE
     elif kind == SOURCE:
         named: dict[str, list[str]] = {}
         for record in (record for each in kinds() for record in operators(each).values()):

@@ -34,7 +34,7 @@ def schema(
     """Write the JSON Schema (2020-12) of a problem file, or of what a command writes with `--json`."""
     from attncli.io.output_files import atomic_write_file
     from attncli.render import objects
-    from attncli.render.schemas import SCHEMAS
+    from attncli.render.schemas import SCHEMAS, schema_of
     from attncli.render.target import TEXT_FILE
 
     streams.write_warnings(broken_packages(), strict=strict)
@@ -42,7 +42,7 @@ def schema(
         raise UnknownNameError("schema", kind, KINDS)
     file = None if output is None else output_file(output)
     if file is None:
-        streams.write_output(objects.write_json(SCHEMAS[kind](), streams.output_target()))
+        streams.write_output(objects.write_json(schema_of(kind), streams.output_target()))
     else:
-        atomic_write_file(file, "".join(objects.write_json(SCHEMAS[kind](), TEXT_FILE)))
+        atomic_write_file(file, "".join(objects.write_json(schema_of(kind), TEXT_FILE)))
         say_written(file)

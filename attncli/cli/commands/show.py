@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from attncli.base.errors import AttnError, did_you_mean
+from attncli.base.lazy_numpy import import_object
 from attncli.cli import streams
 from attncli.cli.completion import Meanings, complete_from
 from attncli.cli.option_values import make_inputs
@@ -15,6 +16,8 @@ from attncli.ops import broken_packages, kinds, operators
 from attncli.problem.names_elsewhere import hint_elsewhere
 from attncli.problem.spec import FIELDS
 
+# Functions of wings that know files: `lines(name: str, inputs: Inputs) -> Sequence[str]`, empty of other files.
+FILES = ("attncli.models.checkpoint_document:lines_of_folder", "attncli.models.captures_document:lines_of_file")
 HINT = "attn list has the catalogue, attn list keys every key"
 
 
@@ -24,14 +27,14 @@ def _complete_word() -> Meanings:
 
     Symbols would take NumPy to find. Where there is none, the shell offers files.
     """
-    from attncli.analysis.slips import SLIPS
     from attncli.plan.build import PURPOSES
     from attncli.problem.conventions import CONVENTIONS
-    from attncli.render.reports.glossary import GLOSSARY
+    from attncli.render.glossary import GLOSSARY
+    from attncli.render.meanings import meanings_of_wings
 
     records = (record for kind in kinds() for record in operators(kind).values())
     words = {name: term.text for term in GLOSSARY for name in (term.name, *term.aliases) if " " not in name}
-    words |= {slip.name: slip.sentence for slip in SLIPS.values()}
+    words |= {meaning.names[0]: meaning.text for meaning in meanings_of_wings()}
     words |= {convention.name: convention.title for convention in CONVENTIONS.values()}
     words |= PURPOSES
     words |= {field.name: field.help for field in FIELDS.values()}
@@ -70,34 +73,25 @@ def show(
 def _text(name: str, max_size: str | None) -> str | None:
     """Everything that a name means, or a line for each array of a file or a checkpoint; None where it is unknown."""
     from attncli.io import formats
-    from attncli.models.checkpoint import CONFIG
-    from attncli.render.reports.meanings import find_meanings, render_meanings
+    from attncli.render.array_list import render_array_list
+    from attncli.render.meanings import find_meanings, render_meanings
 
     path, target = path_of(name), streams.output_target()
     is_file = formats.format_of_suffix(path) is not None and (" " not in name or is_there(path))
     if not is_file and (meanings := find_meanings(name)):
         return "".join(render_meanings(meanings, target))
-    if is_there(path / CONFIG):
-        from attncli.models.checkpoint import read_checkpoint
-        from attncli.render.reports.checkpoint import tensor_lines
-
-        return "".join(f"{target.text(line)}\n" for line in tensor_lines(read_checkpoint(name, make_inputs(max_size))))
-    if is_file or is_there(path):
-        from attncli.io.captures import capture_of
-        from attncli.render.reports.captures import capture_lines
-        from attncli.render.reports.checkpoint import render_array_list
-
-        source = make_inputs(max_size).open(name)
-        capture = capture_of(formats.read_metadata(source), source.name)
-        if capture is not None:
-            return "".join(f"{target.text(line)}\n" for line in capture_lines(capture, name))
-        return "".join(render_array_list(formats.list_arrays(source), target))
-    return None
+    if not is_file and not is_there(path):
+        return None
+    inputs = make_inputs(max_size)
+    lines = next(filter(None, (import_object(function)(name, inputs) for function in FILES)), None)
+    if lines is not None:
+        return "".join(f"{target.text(line)}\n" for line in lines)
+    return "".join(render_array_list(formats.list_arrays(inputs.open(name)), target))
 
 
 def _unknown_name(name: str) -> AttnError:
     """The error of a name that means nothing, with the nearest one."""
-    from attncli.render.reports.meanings import every_meaning
+    from attncli.render.meanings import every_meaning
 
     known = [name for meaning in every_meaning() for name in meaning.names]
     hint = hint_elsewhere(name, is_option=True) or did_you_mean(name, known) or HINT

@@ -10,11 +10,9 @@ from attncli.base.lazy_numpy import Array, import_object
 from attncli.render.target import TEXT_FILE, TextTarget
 
 if TYPE_CHECKING:
-    from attncli.analysis.compare import Comparison
     from attncli.plan.graph import Plan
     from attncli.render.document import Answer
-    from attncli.render.figure import Drawn
-    from attncli.render.view import ComparisonView, View
+    from attncli.render.view import Drawable, View
 
 Chunks = Iterable[str]
 
@@ -25,16 +23,15 @@ PICTURE_SUFFIX = ".svg"
 
 
 _HERE, _OBJECT = "attncli.render.formats", "attncli.render.objects"
-_FIGURE, _PAGE = "attncli.render.figure", "attncli.render.page"
-_SCRIPT, _NOTEBOOK = "attncli.render.code.script", "attncli.render.code.notebook"
+_FIGURE, _PAGE = "attncli.figure", "attncli.page"
+_SCRIPT, _NOTEBOOK = "attncli.code.script", "attncli.code.notebook"
 
 # What a format writes of a view: "module:function" that makes it, or the view itself. Other answers have a document and
 # an object.
 VIEW = ""
 DOCUMENT, MARKED_DOCUMENT = "attncli.render.sections:document_of", "attncli.render.sections:marked_document_of"
 OBJECT = f"{_OBJECT}:result_object"
-_COMPARISON_FIGURE = f"{_FIGURE}.comparison:ComparisonFigure"
-_COMPARISON = "attncli.render.reports.compare:comparison_answer"
+_LONG_TABLE = "attncli.comparisons.long_table"
 
 
 @dataclass(frozen=True)
@@ -76,6 +73,8 @@ class OutputFormat:
     check: str | None = None
     # "module:function" for what is lost of a view in the format: `warnings(view: View) -> Sequence[str]`.
     warnings: str | None = None
+    # "module:function" that raises AttnError where a problem has no story: `check(problem: ProblemSpec) -> None`.
+    story: str | None = None
     has_parts: bool = False  # whether a worked example has a section for each of its parts
     # "module:function" for the arrays that the text loads from files, by their names: they are written beside it:
     # `files(view: View, target: TextTarget) -> Mapping[str, Array]`.
@@ -139,17 +138,6 @@ class OutputFormat:
         text: Chunks = import_object(self.function)(self._content(view), target)
         return text
 
-    def render_comparison(self, comparison: "Comparison", target: TextTarget, view: "ComparisonView") -> Chunks:
-        """A comparison of variants as text for a target, in chunks; only of a text format that can write one."""
-        if self.long_table is not None:
-            rows: Chunks = import_object(self.long_table)(comparison, target)
-            return rows
-        return self.render_answer(import_object(_COMPARISON)(comparison, view), target)
-
-    def write_comparison(self, comparison: "Comparison", stream: IO[bytes], view: "ComparisonView") -> None:
-        """Draw a comparison of variants in a stream of bytes; only of a figure."""
-        import_object(self.function)(import_object(_COMPARISON_FIGURE)(comparison, view), stream)
-
     def render_answer(self, answer: "Answer", target: TextTarget) -> Chunks:
         """An answer as text for a target, in chunks: its object, rows, page or document, which the format has."""
         if self.page is not None and answer.page is not None:
@@ -166,11 +154,11 @@ class OutputFormat:
         arrays: Mapping[str, Array] = {}
         return arrays if self.files_beside is None else import_object(self.files_beside)(view, target)
 
-    def write(self, view: "Drawn", stream: IO[bytes]) -> None:
+    def write(self, view: "Drawable", stream: IO[bytes]) -> None:
         """Write the view to a stream of bytes; only of a binary format."""
         import_object(self.function)(self._content(view), stream)
 
-    def _content(self, view: "Drawn") -> Any:
+    def _content(self, view: "Drawable") -> Any:
         """What its function writes of a view."""
         return import_object(self.content)(view) if self.content else view
 
@@ -179,7 +167,7 @@ class OutputFormat:
         if self.check is not None:
             import_object(self.check)(plan, names, cut_axes)
 
-    def warnings_of(self, view: "Drawn") -> Sequence[str]:
+    def warnings_of(self, view: "Drawable") -> Sequence[str]:
         """Warnings of what it can't show of a view."""
         warnings: Sequence[str] = () if self.warnings is None else import_object(self.warnings)(view)
         return warnings
@@ -221,7 +209,7 @@ FORMATS: tuple[OutputFormat, ...] = (
         "csv",
         (".csv",),
         f"{_HERE}.csv:write_csv",
-        long_table=f"{_HERE}.csv:write_long_csv",
+        long_table=f"{_LONG_TABLE}:write_long_csv",
         row_table=f"{_HERE}.csv:write_csv_rows",
     ),
     OutputFormat(
@@ -229,7 +217,7 @@ FORMATS: tuple[OutputFormat, ...] = (
         (".tsv",),
         f"{_HERE}.csv:write_tsv",
         is_choice=False,
-        long_table=f"{_HERE}.csv:write_long_tsv",
+        long_table=f"{_LONG_TABLE}:write_long_tsv",
         row_table=f"{_HERE}.csv:write_tsv_rows",
     ),
     replace(_MARKUP, name="markdown", suffixes=(".md",), function=f"{_HERE}.markdown:render"),
@@ -256,12 +244,13 @@ FORMATS: tuple[OutputFormat, ...] = (
         every_step_size=EVERY_STEP,
         check=f"{_PAGE}:check_page_size",
         warnings=f"{_PAGE}:warnings_of_size",
+        story=f"{_PAGE}.guide:check_story",
     ),
     # The viewer of an SVG has fonts of its own.
-    replace(_FIGURES, name="svg", suffixes=(".svg",), function=f"{_HERE}.files:write_svg", warnings=None),
-    replace(_FIGURES, name="png", suffixes=(".png",), function=f"{_HERE}.files:write_png"),
+    replace(_FIGURES, name="svg", suffixes=(".svg",), function=f"{_FIGURE}.files:write_svg", warnings=None),
+    replace(_FIGURES, name="png", suffixes=(".png",), function=f"{_FIGURE}.files:write_png"),
     replace(_FIGURES, name="tikz", suffixes=(".tikz", ".pgf"), function=f"{_FIGURE}.tikz:write_tikz", warnings=None),
-    replace(_FIGURES, name="pdf", suffixes=(".pdf",), function=f"{_HERE}.files:write_pdf"),
+    replace(_FIGURES, name="pdf", suffixes=(".pdf",), function=f"{_FIGURE}.files:write_pdf"),
     replace(
         _ARRAYS,
         name="npy",

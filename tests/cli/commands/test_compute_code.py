@@ -8,7 +8,7 @@ import pytest
 
 from attncli.io import examples
 from tests.cli.running import Run
-from tests.render.code.scripts import code_of_cells, run_script
+from tests.code.scripts import code_of_cells, run_script
 
 LARGE = ("--token-count", "9", "--dim", "9", "--init", "normal", "--seed", "1")
 

@@ -20,6 +20,7 @@ import pytest
 from attncli import attention
 from attncli.cli.terminal import ProgressBar
 from attncli.io import examples
+from docs.generation.packages import packages
 from tests.arrays import normal
 from tests.cli.running import STYLE, Run, Terminal, read_terminal
 
@@ -156,9 +157,8 @@ def test_a_terminal_shows_what_is_done_and_a_pipe_gets_nothing_of_it(
 HEAVY = {
     *("numpy", "yaml", "rich", "pydantic", "concurrent.futures", "distributed", "threadpoolctl"),
     *("numpy.ma", "numpy.random", "attncli.io.problem_text"),
-    *(f"attncli.{part}" for part in ("api", "analysis.check", "analysis.slips", "analysis.compare", "models")),
-    *(f"attncli.render.{part}" for part in ("figure", "heatmap", "page", "statistics", "data_fit")),
-    "attncli.render.tables",
+    *(f"attncli.{part}" for part in ("api", *packages("wing"))),
+    *(f"attncli.render.{part}" for part in ("heatmap", "statistics", "data_fit", "tables")),
 }
 # Commands of one process, and what each is the first to import.
 FIRST_USES: dict[str, set[str]] = {

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.analysis.heads import PLACES
-from tests.analysis.heads_by_hand import BLOCK_TWICE, HEADS
+from attncli.models.heads import PLACES
 from tests.captures import WORDS as WORDS_OF_CAPTURE
 from tests.captures import write_tiny_capture
 from tests.cli.running import Run
+from tests.models.heads_by_hand import BLOCK_TWICE, HEADS
 
 WORDS = "the cat . the cat"
 TRIANGLE = np.tri(5) / np.arange(1, 6)[:, None]

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from attncli.analysis.bugs import bugs
-from attncli.analysis.slips import SLIPS
+from attncli.checks.bugs import bugs
+from attncli.checks.slips import SLIPS
 from attncli.ops import kinds, operators
 from attncli.problem.conventions import CONVENTIONS, Convention
-from attncli.render.reports.meanings import every_meaning, render_meanings
+from attncli.render.meanings import every_meaning, render_meanings
 from attncli.render.target import TextTarget
 from tests.cli.running import Run
 

@@ -13,8 +13,8 @@ from attncli.ops import kinds, operators
 from attncli.plan.build import build_plan
 from attncli.problem.fields import RESULTS
 from attncli.problem.spec import FIELDS
-from attncli.render.reports.glossary import GLOSSARY, GlossaryTerm
-from attncli.render.reports.meanings import every_meaning, find_meanings, render_meanings
+from attncli.render.glossary import GLOSSARY, GlossaryTerm
+from attncli.render.meanings import every_meaning, find_meanings, render_meanings
 from attncli.render.target import TextTarget
 from tests.cli.running import Run
 from tests.problems import PROBLEMS, problem, write_file

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from attncli.cli.commands import COMMANDS
-from tests.analysis.kernels.wrong_kernels import RIGHT
 from tests.cli.running import Run
+from tests.kernels.wrong_kernels import RIGHT
 from tests.problems import write_file
 
 KERNEL = """

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import attncli
-from attncli.analysis.compare import CompareOptions, compare
 from attncli.base.errors import AttnError
+from attncli.comparisons.comparison import CompareOptions, compare
+from attncli.comparisons.long_table import write_long_csv, write_long_tsv
 from attncli.io.variants import Variant
-from attncli.render.formats.csv import write_csv, write_long_csv, write_long_tsv, write_tsv
+from attncli.render.formats.csv import write_csv, write_tsv
 from attncli.render.target import TEXT_FILE
 from attncli.render.view import View
 from tests.arrays import normal

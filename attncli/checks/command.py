@@ -1,0 +1,420 @@
+"""`attn check`: is what is expected of problems right, where does it first differ, and what would explain it."""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from attncli.base.errors import AttnError
+from attncli.base.program import DIFFERS, FAILED
+from attncli.base.text import count_of
+from attncli.cli import streams
+from attncli.cli.completion import complete_expected
+from attncli.cli.option_values import (
+    at_layers,
+    check_convention,
+    check_is_given,
+    check_stdin,
+    document_notes,
+    edited_problem,
+    given_keys,
+    make_inputs,
+    problem_warnings,
+    read_edits,
+    read_problem_options,
+    write_alias_notes,
+)
+from attncli.cli.output import write_answer
+from attncli.cli.output_file import check_is_new, check_is_no_input, named_file
+from attncli.cli.output_options import OutputOptions, with_output_options, writes_checks
+from attncli.cli.problem_options import As, EditTexts, Layers, MaxSize, Strict, with_problem_options
+from attncli.cli.terminal import ProgressBar
+from attncli.cli.usage_errors import named_arrays_error
+from attncli.io.paths import STDIN, is_there, path_of
+from attncli.render.formats import DEFAULT_FORMAT
+
+if TYPE_CHECKING:
+    from attncli.checks.report import BeforeEdits, CheckOptions, CheckOutcome, CheckReport
+    from attncli.io.expected import Expected
+    from attncli.io.inputs import Inputs
+    from attncli.io.problem_files import Document, FilePart
+    from attncli.problem.edits import Edit
+
+MAX_CHANGES = 3  # of an exercise that are named
+NOTHING_EXPECTED = "write expected: {output: …} in the file, or give --against output=FILE"
+
+
+@dataclass(frozen=True)
+class CheckRequest:
+    """What is checked, and how: the keys given as options, what is expected in place of that of the files."""
+
+    keys: Mapping[str, Any]
+    against: Sequence[str]
+    options: "CheckOptions"
+    head: str | None
+    batch: str | None
+    inputs: "Inputs"
+    strict: bool
+    convention: str | None = None
+    edits: "Sequence[Edit]" = ()
+    handed_out: Mapping[str, str] = field(default_factory=dict)  # the exercises by the names of the students
+
+    @property
+    def needs_expected(self) -> bool:
+        """Whether files must say what is expected: it is not given as an option, and not only slips are looked for."""
+        return not self.against and not self.options.finds_unnoticed
+
+
+@dataclass(frozen=True)
+class Suite:
+    """The files that are checked (None: a problem of options alone).
+
+    `is_several` is whether several were named, or a folder; `left_out` are files of folders that expect nothing. Of the
+    files, `errors` has those that are folders without a problem, with what is wrong of each.
+    """
+
+    files: Sequence[str | None]
+    is_several: bool = False
+    left_out: Sequence[str] = ()
+    errors: "Mapping[str | None, AttnError]" = field(default_factory=dict)
+
+
+@with_problem_options()
+@with_output_options("format", "json", "output", "pager", is_written=writes_checks)
+def check(
+    problems: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="PROBLEM", help="Problem files, folders of them, or -."),
+    ] = None,
+    *,
+    layers: Layers = None,
+    against: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="Expected: weights='.6 .4', 'weights={cat: {sat: .6}}'.",
+            autocompletion=complete_expected,
+        ),
+    ] = None,
+    rtol: Annotated[str | None, typer.Option(metavar="X", help="Relative tolerance, in place of that derived.")] = None,
+    atol: Annotated[str | None, typer.Option(metavar="X", help="Absolute tolerance, in place of that derived.")] = None,
+    ulp: Annotated[
+        str | None, typer.Option(metavar="N", hidden=True, help="Tolerance in units in the last place of the type.")
+    ] = None,
+    slips: Annotated[
+        bool, typer.Option("--slips", help="Name the mistakes that these inputs would not reveal.")
+    ] = False,
+    reference: Annotated[
+        bool, typer.Option("--reference", help="Compute the reference with more digits than float64.")
+    ] = False,
+    head: Annotated[str | None, typer.Option(metavar="N", hidden=True, help="Check one head, counted from 0.")] = None,
+    batch: Annotated[
+        str | None, typer.Option(metavar="N", hidden=True, help="Check one batch item, counted from 0.")
+    ] = None,
+    precision: Annotated[
+        int | None, typer.Option(metavar="DIGITS", hidden=True, help="Decimals of worked lines; default 4.")
+    ] = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print the verdict, and which of several files differ.")
+    ] = False,
+    output_options: OutputOptions,
+    junit: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Also write the verdicts as JUnit's XML, for CI.")
+    ] = None,
+    csv: Annotated[
+        str | None,
+        typer.Option("--csv", metavar="FILE", help="Also write the grades of a class, a row for each file."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", hidden=True, help="Let --csv replace a file.")] = False,
+    handed_out: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER", help="Exercises of attn worksheet: say what was changed."),
+    ] = None,
+    edits: EditTexts = None,
+    convention: As = None,
+    max_size: MaxSize = None,
+    strict: Strict = False,
+    **keys: Any,
+) -> None:
+    """Check the problems of files, folders and options (`keys`); several have a line each, one its whole report."""
+    from attncli.checks.report import CheckOptions
+    from attncli.engine.options import RunOptions
+
+    output_options = replace(output_options, precision=precision)
+    output_options.check_format("check", writes_checks)
+    _ = output_options.decimals  # an error before any work
+    is_on_output = output_options.file is None
+    if quiet and is_on_output and output_options.output_format.name != DEFAULT_FORMAT:  # a program reads one object
+        message = f"--quiet and --format {output_options.output_format.name} contradict each other"
+        raise AttnError(message, hint="leave out one of them")
+    check_is_given("check", problems, keys)
+    problems = at_layers(problems or (), layers or ())
+    junit = None if junit is None else named_file(junit, "--junit")
+    csv = None if csv is None else named_file(csv, "--csv")
+    check_is_new(csv, force=force, idle="only --csv needs it")
+    check_stdin(*(problems or ()), *(text.partition("=")[2] or text for text in against or ()), *keys.values())
+    check_convention(convention)
+    inputs = make_inputs(max_size)
+    options = CheckOptions(
+        rtol=_tolerance(rtol, "--rtol"),
+        atol=_tolerance(atol, "--atol"),
+        ulp=_tolerance(ulp, "--ulp"),
+        many_digits=reference,
+        finds_unnoticed=slips,
+        run=RunOptions(blas_is_limited=True),
+    )
+    request = CheckRequest(keys, against or (), options, head, batch, inputs, strict, convention, read_edits(edits))
+    if handed_out is not None:
+        request = replace(request, handed_out=_find_handed_out(handed_out, inputs))
+    given = {*given_keys(keys), *(["against"] if against else []), *(["as"] if convention else [])}
+    if problems and (error := named_arrays_error("attn check", problems, given, takes_expected=True)) is not None:
+        raise error
+    suite = _find_suite(problems or (), request)
+    outcomes = _run_suite(suite, request, junit)
+    if csv is not None:
+        _write_grades(outcomes, inputs, csv)
+    _write_answer(outcomes, suite, inputs, output_options, is_quiet=quiet)
+    if any(outcome.error is not None for outcome in outcomes):
+        raise typer.Exit(FAILED)
+    if not all(outcome.agrees for outcome in outcomes):
+        raise typer.Exit(DIFFERS)
+
+
+def _find_suite(problems: Sequence[str], request: CheckRequest) -> Suite:
+    """The files that are named, and in place of a folder those in it; none: the problem of the options.
+
+    With `--against` every file of a folder is checked, with `--slips` every problem, otherwise those in which something
+    is expected. Raises AttnError if the only folder that is named has no problem, or can't be read; of several names
+    the others are checked.
+    """
+    from attncli.checks.handed_out import name_of
+    from attncli.io.problem_files import files_of_problems
+
+    folders = [name for name in problems if is_there(path_of(name)) and path_of(name).is_dir()]
+    files: list[str] = []
+    left_out: list[str] = []
+    errors: dict[str | None, AttnError] = {}
+    for name in problems:
+        found = checked = [name]
+        if name in folders:
+            try:
+                found = files_of_problems(name)
+                checked = _checked_files(name, found, request)
+            except AttnError as error:
+                if len(problems) == 1:
+                    raise
+                found = checked = [name]
+                errors[name] = error
+        files += checked
+        left_out += [file for file in found if file not in checked]
+    if folders:  # a class
+        names = {name_of(file) for file in files}
+        files += [file for name, file in request.handed_out.items() if name not in names]  # nothing came back
+    return Suite(files or [None], len(problems) > 1 or bool(folders), left_out, errors)
+
+
+def _find_handed_out(folder: str, inputs: "Inputs") -> Mapping[str, str]:
+    """The exercises of a folder by the names of the students."""
+    from attncli.checks.handed_out import find_handed_out
+
+    try:
+        return find_handed_out(folder, inputs)
+    except AttnError as error:
+        raise error.at("--handed-out") from None
+
+
+def _as_handed_out(document: "Document", file: str, request: CheckRequest) -> "Document":
+    """The answers of a file to its exercise as it was handed out; inputs that are not as they were are said."""
+    from attncli.checks.handed_out import as_handed_out, name_of
+    from attncli.io.problem_files import read_document
+
+    exercise = request.handed_out.get(name_of(file))
+    if exercise is None:
+        streams.write_warnings([f"{file}: no exercise of this name was handed out"], strict=request.strict)
+        return document
+    document, changes = as_handed_out(document, read_document(exercise, request.inputs))
+    if changes:
+        more = [f"and {count_of(len(changes) - MAX_CHANGES, 'more change')}"] if len(changes) > MAX_CHANGES else []
+        message = f"{file}: {'; '.join([*changes[:MAX_CHANGES], *more])}; it is checked as it was handed out"
+        streams.write_warnings([message], strict=request.strict)
+    return document
+
+
+def _checked_files(folder: str, files: Sequence[str], request: CheckRequest) -> list[str]:
+    """The files of a folder that are checked; also those that can't be read, which is said when they are checked.
+
+    Raises AttnError if there are no such files.
+    """
+    from attncli.io import formats
+    from attncli.io.problem_files import expects_something, is_problem
+
+    def is_checked(file: str) -> bool:
+        try:
+            return (expects_something if request.needs_expected else is_problem)(file, request.inputs)
+        except AttnError:
+            return True
+
+    checked = [file for file in files if request.against or is_checked(file)]
+    if not checked:
+        hint = f"expected a file ({formats.expected('problem')}) with the key expected"
+        raise AttnError("has no problem of which something is expected", where=folder, hint=hint)
+    return checked
+
+
+def _run_suite(suite: Suite, request: CheckRequest, junit: str | None) -> "Sequence[CheckOutcome]":
+    """Check every problem of a suite and write the JUnit file where one is named. Errors are written at once."""
+    from attncli.checks.document import junit_xml
+    from attncli.io.output_files import atomic_write
+
+    with nullcontext() if junit is None else atomic_write(junit) as stream:  # opened first: it may not be writable
+        outcomes = []
+        for file in suite.files:
+            for outcome in _outcomes_of_file(file, suite, request):
+                if outcome.error is not None:
+                    text = outcome.error.typed  # that of an option does not say which problem
+                    names_file = not suite.is_several or outcome.file in text
+                    streams.write_error(text if names_file else f"{outcome.file}: {text}")
+                outcomes.append(outcome)
+        if stream is not None:
+            check_is_no_input(junit, request.inputs, "--junit")
+            stream.writelines(line.encode() for line in junit_xml(outcomes))
+    return outcomes
+
+
+def _write_grades(outcomes: "Sequence[CheckOutcome]", inputs: "Inputs", file: str) -> None:
+    """Write the grades of the files."""
+    from attncli.checks.grades import grades_csv
+    from attncli.io.output_files import atomic_write_file
+
+    check_is_no_input(file, inputs, "--csv")
+    atomic_write_file(file, grades_csv(outcomes))
+
+
+def _write_answer(
+    outcomes: "Sequence[CheckOutcome]", suite: Suite, inputs: "Inputs", options: OutputOptions, *, is_quiet: bool
+) -> None:
+    """Write how many of several problems agree and a line for each, or the reports of one and its parts.
+
+    Nothing is written of one problem that can't be checked, and on standard output the verdict alone where it
+    `is_quiet`.
+    """
+    from attncli.checks.document import check_answer, quiet_document
+    from attncli.render.formats import terminal
+
+    is_one = not suite.is_several and not any(outcome.part for outcome in outcomes)
+    if is_one and outcomes[0].error is not None:
+        return
+    check_is_no_input(options.file, inputs)
+    if is_quiet:
+        check_is_no_input(None, inputs)
+        with streams.while_read():
+            streams.write_output(terminal.render(quiet_document(outcomes), streams.output_target()))
+    if is_quiet and options.file is None:
+        return
+    answer = check_answer(outcomes, suite.left_out, options.decimals, is_suite=suite.is_several)
+    with streams.while_read():
+        write_answer(answer, options)
+
+
+def _outcomes_of_file(file: str | None, suite: Suite, request: CheckRequest) -> "Iterator[CheckOutcome]":
+    """The outcome of each part of a file of a suite (None: a problem of options alone) of which something is expected.
+
+    Where slips are looked for nothing need be. An error is an outcome too.
+    """
+    from attncli.checks.report import CheckOutcome
+    from attncli.io.expected import count_unanswered, is_unanswered
+    from attncli.io.inputs import STDIN_NAME
+    from attncli.io.problem_files import file_parts
+
+    start = time.monotonic()
+    name = STDIN_NAME if file == STDIN else file or ""
+    try:
+        if file in suite.errors:
+            raise suite.errors[file]
+        document = read_problem_options(file, request.keys, request.inputs)
+        if request.handed_out and file is not None:
+            document = _as_handed_out(document, file, request)
+        parts = file_parts(document, name)
+        if request.needs_expected:
+            parts = [part for part in parts if part.expected.value is not None]
+        if not parts:
+            raise AttnError("no expected numbers", where=name, hint=NOTHING_EXPECTED)
+    except AttnError as error:
+        yield CheckOutcome(file or "", "", None, error, time.monotonic() - start)
+        return
+    write_alias_notes(document)
+    for part in parts:
+        report = before = reason = None
+        unanswered = count_unanswered(part.expected) if request.needs_expected else {}
+        try:
+            if not (unanswered and is_unanswered(part.expected)):
+                report, before = _check(part, request)
+        except AttnError as error:
+            reason = error
+        except MemoryError:
+            hint = "check some queries with --only"
+            reason = AttnError("there is not enough memory", where=part.place, hint=hint)
+        yield CheckOutcome(file or "", part.name, report, reason, time.monotonic() - start, before, unanswered)
+        start = time.monotonic()
+
+
+def _check(part: "FilePart", request: CheckRequest) -> "tuple[CheckReport, BeforeEdits | None]":
+    """The report of a part, and that before it was edited; its warnings are written."""
+    from attncli.checks.check import check_expected
+    from attncli.checks.report import BeforeEdits
+    from attncli.io.assemble import assemble
+    from attncli.plan.build import keys_unread_by_plan, plan_of
+
+    def warn(warnings: Iterable[str]) -> None:
+        place = f"{part.place}: " if part.place else ""  # a suite has other files
+        streams.write_warnings([f"{place}{warning}" for warning in warnings], strict=request.strict)
+
+    given = assemble(part.problem, request.convention)
+    try:
+        edited = edited_problem(given, request.edits)
+    except AttnError as error:
+        raise error.at(part.place) if part.name else error from None
+    problem = edited.after
+    expected = _expected(part, plan_of(problem).expected_names, request)
+    positions, _ = OutputOptions(head=request.head, batch=request.batch).positions(problem.leading)
+    options = replace(request.options, head=positions.get("h"), batch=positions.get("b"))
+    said = document_notes(part.problem)
+    streams.write_notes(note for note in expected.notes if note not in said)
+    unchecked = [f"{name} is not a result, and is not checked" for name in expected.left_out]
+    warn([*problem_warnings(problem, part.problem, keys_unread_by_plan(problem)), *unchecked])
+    with ProgressBar(f"checking {part.place}".rstrip()) as progress:
+        options = replace(options, run=replace(options.run, progress=progress))
+        report = check_expected(problem, expected, options, part.place)
+        without_slips = replace(options, tries_slips=False, finds_unnoticed=False)
+        before = check_expected(given, expected, without_slips, part.place) if edited.cells else None
+    warn(report.trace.notes)
+    return report, None if before is None else BeforeEdits(before, edited.cells)
+
+
+def _expected(part: "FilePart", names: Sequence[str], request: CheckRequest) -> "Expected":
+    """What is expected of the results: the options in place of the file."""
+    from attncli.io.expected import read_against, read_expected
+    from attncli.io.problem_files import DECIMAL_COMMA
+    from attncli.numbers.parsing import text_with_points
+
+    if request.against:
+        has_commas = DECIMAL_COMMA in part.problem and part.problem[DECIMAL_COMMA].value is True
+        texts = [text_with_points(text) for text in request.against] if has_commas else request.against
+        return read_against(texts, request.inputs, names)
+    expected = read_expected(part.expected, names)
+    if not expected.by_name and request.needs_expected:
+        raise AttnError("no expected numbers", where=part.place, hint=NOTHING_EXPECTED)
+    return expected
+
+
+def _tolerance(text: str | None, option: str) -> float | None:
+    """The number of an option that is not negative; None where it is not given. Raises AttnError for others."""
+    from attncli.problem.numbers import is_number, read_number, to_number_from
+
+    if text is None:
+        return None
+    value = read_number(text, (option,))
+    return to_number_from(value if is_number(value) else text, (option,), 0)

@@ -1,0 +1,318 @@
+"""Plain readings of numbers that differ, before any mistake of computing is looked for.
+
+Numbers may be right and in another place (transposed, another row's, another step's), not written at all, or written
+with a wrong sign or digit. `hand_rounding` has those that are rounded in another way.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0
+from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import count_of, join_words
+from attncli.checks.compare import Checker, is_unaffected
+from attncli.checks.hand_rounding import computed_with_rounding, cut, off_by_one
+from attncli.checks.other_steps import RESOLUTION
+from attncli.checks.report import FEW_NUMBERS, Explanation, QuantityCheck, Reading
+from attncli.checks.tolerance import has_every_step
+
+MAX_NAMED = 4  # rows, and numbers with a wrong sign or digit, that a sentence names
+MIN_DIGITS = 3  # of a number with one wrong digit: one with fewer has nearly as many wrong digits as right ones
+PERCENT = 100
+MOST_CELLS = 2**24  # that are compared to find the row that another has
+CHANCE = 0.05  # at most, that one number is near that of another row or column by accident
+
+# A reading of the numbers of one result that differ, given what is known of all results; None where it does not apply.
+Reader = Callable[[Checker, QuantityCheck, Sequence[QuantityCheck]], Reading | None]
+
+
+@dataclass(frozen=True)
+class PlainReadings:
+    """The results with their readings.
+
+    `explanation` is there where these account for every number that differs. Numbers in another place may also come
+    from a mistake of computing, where nothing given later says otherwise: it `needs_search`, and holds if that is vain.
+    One that `is_doubtful` also holds where only mistakes with a number in them are found.
+    """
+
+    results: tuple[QuantityCheck, ...]
+    explanation: Explanation | None = None
+    needs_search: bool = False
+    is_doubtful: bool = False
+
+
+def read_plainly(checker: Checker, results: Sequence[QuantityCheck]) -> PlainReadings:
+    """The results, those that differ with how their numbers can be read, and whether that accounts for all of them."""
+    read = tuple(result if result.agrees else _with_reading(checker, result, results) for result in results)
+    found = [(result, result.reading) for result in read if result.reading is not None]
+    is_all = bool(found) and all(result.agrees or result.reading is not None or result.follows for result in read)
+    if not is_all:
+        return PlainReadings(read)
+    readings = [reading for _, reading in found]
+    sentences = [
+        reading.sentence if reading.is_of_sheet else f"{result.name}: {reading.sentence}" for result, reading in found
+    ]
+    parameters = {name: number for reading in readings for name, number in reading.parameters.items()}
+    explanation = Explanation(
+        tuple(dict.fromkeys(reading.name for reading in readings)), " ".join(dict.fromkeys(sentences)), parameters
+    )
+    is_doubtful = any(reading.is_doubtful for reading in readings)
+    carried_on = any(_is_carried_on(checker, *pair, read) for pair in found)
+    return PlainReadings(read, explanation, carried_on or is_doubtful, is_doubtful and not carried_on)
+
+
+def _with_reading(checker: Checker, result: QuantityCheck, results: Sequence[QuantityCheck]) -> QuantityCheck:
+    """A quantity with its reading; without one where its numbers follow from others that differ before them."""
+    if result.follows or result.computed.dtype.kind != "f":
+        return result
+    readers = READERS if has_every_step(checker.trace) else WITHOUT_STEPS
+    found = (reading for read in readers if (reading := read(checker, result, results)) is not None)
+    return replace(result, reading=next(found, None))
+
+
+def _is_carried_on(checker: Checker, result: QuantityCheck, reading: Reading, results: Sequence[QuantityCheck]) -> bool:
+    """Whether numbers in another place may come from a mistake of computing: of all of a result, and carried on.
+
+    They were only written in the wrong place where what is given later agrees, or some numbers of the result do.
+    """
+    later = results[[other.name for other in results].index(result.name) + 1 :]
+    if not reading.may_be_computed or any(is_unaffected(checker, result, other) for other in later):
+        return False
+    carries_on = any(not other.agrees and other.reading is None for other in later)
+    is_typed = checker.quantities[result.name].half_units is not None
+    return not is_typed or (carries_on and not reading.is_partial)
+
+
+def transposed(checker: Checker, result: QuantityCheck, _: Sequence[QuantityCheck]) -> Reading | None:
+    """The right numbers, with rows and columns exchanged."""
+    sentence = "the numbers are transposed: rows stand where columns should."
+    if checker.quantities[result.name].transposed is not None:
+        return Reading("transposed", sentence) if result.worst is None else None
+    computed = result.computed
+    if computed.ndim < 2 or computed.shape[-1] != computed.shape[-2] or result.count < FEW_NUMBERS:
+        return None
+    is_so = _agrees(checker, result, computed.swapaxes(-1, -2))[result.is_given].all()
+    return Reading("transposed", sentence, may_be_computed=True) if is_so else None
+
+
+def other_step(checker: Checker, result: QuantityCheck, _: Sequence[QuantityCheck]) -> Reading | None:
+    """The numbers of another step in the same cells."""
+    name = result.other_step
+    if name is None:
+        return None
+    formula = f", {checker.trace[name].formula}" if name in checker.trace else ""
+    which = "the number is that" if result.differ == 1 else "these numbers are those"
+    values = checker.trace[name].value if name in checker.trace else None
+    is_partial = result.differ < result.count
+    if values is not None:
+        is_partial = not _agrees(checker, result, values)[result.is_given].all()
+    return Reading("other_step", f"{which} of {name}{formula}.", may_be_computed=True, is_partial=is_partial)
+
+
+def other_rows(checker: Checker, result: QuantityCheck, _: Sequence[QuantityCheck]) -> Reading | None:
+    """Rows, columns, heads or batch items that have the right numbers of others."""
+    axes = (*range(-2, -1 - result.computed.ndim, -1), -1)
+    for axis in axes if result.computed.ndim > 1 else ():
+        found = _sources(checker, result, axis)
+        if found:
+            sentence, is_partial = _say_sources(checker, result, axis, found), not result.differs.all()
+            return Reading("other_rows", sentence, may_be_computed=True, is_partial=is_partial)
+    return None
+
+
+def _sources(checker: Checker, result: QuantityCheck, axis: int) -> dict[int, int]:
+    """For each position along an axis with numbers that differ, that whose right numbers it has; none if one has no."""
+    numbers, tolerance = checker.quantities[result.name], checker.tolerance(result.name)
+    arrays = (result.differs, result.is_given, result.expected, result.computed)
+    differs, is_given, expected, computed = (np.moveaxis(x, axis, 0) for x in arrays)
+    wrong = np.flatnonzero(differs.reshape(len(differs), -1).any(axis=1)).tolist()
+    if len(wrong) * computed.size > MOST_CELLS:
+        return {}
+    allowed = np.moveaxis(tolerance.allowed(numbers.array, result.computed, numbers.half_units), axis, 0)
+    with np.errstate(all="ignore"):
+        spread = np.ptp(np.where(np.isfinite(computed), computed, 0), axis=0)
+    found: dict[int, int] = {}
+    for at in wrong:
+        given, near = is_given[at], abs(computed - expected[at]) <= allowed[at]
+        others = np.flatnonzero((near | ~given).reshape(len(near), -1).all(axis=1)).tolist()
+        with np.errstate(all="ignore"):
+            by_chance = np.nan_to_num(2 * allowed[at] / spread, nan=1)[given].clip(0, 1)
+        if len(others) != 1 or given.sum() < 2 or len(computed) * float(by_chance.prod()) > CHANCE:
+            return {}
+        found[at] = others[0]
+    return found
+
+
+def _say_sources(checker: Checker, result: QuantityCheck, axis: int, sources: dict[int, int]) -> str:
+    """Which rows, columns, heads or batch items have the numbers of which others."""
+    step = checker.trace[result.name]
+    labels, noun = checker.trace.numbered_labels_of(step, axis), AXIS_NOUNS.get(step.axes[axis], "")
+    names = [label if not noun or label.startswith(noun) else f"{noun} {label}" for label in labels]
+    word = "" if step.axes[axis] in COUNTED_FROM_0 else "row" if axis == -2 else "column"
+    pairs = list(sources.items())
+    first, source = pairs[0]
+    if len(pairs) == 2 and sources.get(source) == first:
+        return f"{f'the {word}s of ' if word else ''}{names[first]} and {names[source]} are exchanged."
+    if len(pairs) == 1:
+        return f"{f'the {word} of ' if word else ''}{names[first]} has the numbers of {names[source]}."
+    each = [f"{names[at]} those of {names[other]}" for at, other in pairs[:MAX_NAMED]]
+    more = [count_of(len(pairs) - MAX_NAMED, "other")] if len(pairs) > MAX_NAMED else []
+    return f"{word or noun}s have the numbers of others: {join_words([*each, *more])}."
+
+
+def not_written(checker: Checker, result: QuantityCheck, _: Sequence[QuantityCheck]) -> Reading | None:
+    """Rows, heads or batch items in which every number is 0, as in memory that was not written."""
+    zero = result.is_given & (result.expected == 0)
+    if not zero.any() or (result.differs & ~zero).any() or result.computed.ndim < 2:
+        return None
+    step = checker.trace[result.name]
+    if not (result.differs & _sees_keys(checker, result)).any():
+        return None  # rows without a visible key have no number that all agree on
+    for axis, letter in enumerate(step.axes[:-1]):
+        others = tuple(at for at in range(zero.ndim) if at != axis)
+        is_empty = zero.any(axis=others) & (zero | ~result.is_given).all(axis=others)
+        shape = [-1 if at == axis else 1 for at in range(zero.ndim)]
+        positions = np.flatnonzero(is_empty & result.differs.any(axis=others)).tolist()
+        if is_empty.all() or (result.differs & ~is_empty.reshape(shape)).any():
+            continue
+        labels = checker.trace.numbered_labels_of(step, axis - zero.ndim)
+        names = [str(at) if letter in COUNTED_FROM_0 else labels[at] for at in positions]
+        noun = AXIS_NOUNS.get(letter, "row") if letter in COUNTED_FROM_0 else "row"
+        which = f"{count_of(len(names), noun)} of {step.value.shape[axis]}" if len(names) > MAX_NAMED else None
+        which = which or f"{noun}{'s' if len(names) > 1 else ''} {join_words(names)}"
+        return Reading("not_written", f"{which} not written: all 0.", may_be_computed=True, is_partial=True)
+    rows = result.is_given.any(axis=-1) & (zero | ~result.is_given).all(axis=-1)
+    if rows.all() or (result.differs & ~rows[..., None]).any():
+        return None
+    count = int((rows & result.differs.any(axis=-1)).sum())
+    sentence = f"{count_of(count, 'row')} not written: all 0."
+    return Reading("not_written", sentence, may_be_computed=True, is_partial=True)
+
+
+def _sees_keys(checker: Checker, result: QuantityCheck) -> Array:
+    """The cells of a result that are of queries which see a key, or of none."""
+    visible, step = checker.trace.by_name.get("visible"), checker.trace[result.name]
+    if visible is None or "n" not in step.axes or "n" not in visible.axes:
+        return np.ones(result.differs.shape, dtype=bool)
+    sees = np.asarray(visible.value.any(axis=-1))
+    axes = visible.axes[:-1]
+    if not set(axes) <= set(step.axes):
+        return np.ones(result.differs.shape, dtype=bool)
+    at = tuple(slice(None) if letter in axes else None for letter in step.axes)
+    return np.broadcast_to(sees[at], result.differs.shape)
+
+
+def signs(checker: Checker, result: QuantityCheck, _: Sequence[QuantityCheck]) -> Reading | None:
+    """Numbers that have the wrong sign: few, or all of a result whose mistake is not carried on."""
+    if checker.quantities[result.name].half_units is None:
+        return None
+    if not _agrees(checker, result, -result.computed)[result.differs].all():
+        return None
+    if 2 * result.differ <= result.count:
+        return Reading("sign", f"the sign is wrong at {_cells(checker, result)}.")
+    return Reading("sign", "the signs are wrong.", may_be_computed=True)
+
+
+def percent(checker: Checker, result: QuantityCheck, _: Sequence[QuantityCheck]) -> Reading | None:
+    """Numbers that are given in percent."""
+    numbers = checker.quantities[result.name]
+    if numbers.half_units is None or result.count < FEW_NUMBERS:
+        return None
+    if not _agrees(checker, result, PERCENT * result.computed)[result.is_given].all():
+        return None
+    return Reading("percent", "the numbers are given in percent, 100 times as large.")
+
+
+def typo(checker: Checker, result: QuantityCheck, _: Sequence[QuantityCheck]) -> Reading | None:
+    """Few numbers with one wrong digit, with two digits exchanged, or with the decimal point elsewhere."""
+    half_units = checker.quantities[result.name].half_units
+    if half_units is None or not 2 * result.differ <= result.count or result.differ >= FEW_NUMBERS:
+        return None
+    said = []
+    for position in np.argwhere(result.differs).tolist():
+        at = tuple(position)
+        numbers = [float(x[at]) for x in (result.expected, result.computed, half_units)]
+        text = _typing_error(*numbers) if np.isfinite(numbers).all() else None
+        if text is None:
+            return None
+        said.append(text)
+    return Reading("typo", f"{'; '.join(said)}.")
+
+
+def _typing_error(given: float, right: float, half_unit: float) -> str | None:
+    """How the text of a number differs from that of the right one; None where it differs in more than one way."""
+    decimals = max(round(-np.log10(2 * half_unit)), 0)
+    own, correct = (f"{x:.{decimals}f}" for x in (given, right))
+    both = f"{own} for {correct}"
+    digits = len(correct.lstrip("-0.").replace(".", ""))
+    if digits < MIN_DIGITS:
+        return None
+    moved = any(abs(given - right * 10.0**power) <= half_unit for power in (-2, -1, 1, 2))
+    if moved and half_unit <= RESOLUTION * abs(given):
+        return f"the decimal point is in another place, {both}"
+    if len(own) != len(correct):
+        return None
+    wrong = [at for at, pair in enumerate(zip(own, correct, strict=True)) if pair[0] != pair[1]]
+    if wrong[-1:] == [len(own) - 1] and len(wrong) == 1:
+        return None  # which rounding can make, or a mistake
+    if len(wrong) == 1 and own[wrong[0]].isdigit():
+        return f"one digit differs, {both}"
+    is_exchange = len(wrong) == 2 and own[wrong[0]] == correct[wrong[1]] and own[wrong[1]] == correct[wrong[0]]
+    return f"two digits are exchanged, {both}" if is_exchange else None
+
+
+def other_cells(checker: Checker, result: QuantityCheck, _: Sequence[QuantityCheck]) -> Reading | None:
+    """Few numbers that are right in another row of their column, or in another column of their row."""
+    half_units = checker.quantities[result.name].half_units
+    if half_units is None or not 2 * result.differ <= result.count or result.differ >= FEW_NUMBERS:
+        return None
+    labelled = checker.trace.labelled(checker.trace[result.name])
+    said = []
+    for position in map(tuple, np.argwhere(result.differs).tolist()):
+        places = [
+            (*position[:axis], at, *position[axis + 1 :])
+            for axis in range(max(len(position) - 2, 0), len(position))
+            for at in range(result.computed.shape[axis])
+            if at != position[axis]
+        ]
+        numbers = np.array([float(result.computed[place]) for place in places])
+        given, width = float(result.expected[position]), 2 * float(half_units[position])
+        same = np.flatnonzero(abs(numbers - given) <= width / 2)
+        spread = float(np.ptp(numbers)) if len(numbers) else 0.0
+        if len(same) != 1 or not np.isfinite(spread) or len(places) * width > CHANCE * spread:
+            return None
+        at, source = (f"[{', '.join(labelled.labels_of_cell(place))}]" for place in (position, places[int(same[0])]))
+        said.append(f"{result.name}{at} has the number of {result.name}{source}")
+    return Reading("other_cell", f"{'; '.join(said)}.")
+
+
+def _agrees(checker: Checker, result: QuantityCheck, values: Array) -> Array:
+    """Which of the expected numbers agree with others than those of the reference."""
+    numbers, tolerance = checker.quantities[result.name], checker.tolerance(result.name)
+    allowed = tolerance.allowed(numbers.array, values, numbers.half_units)
+    return tolerance.agrees(numbers.array, values, allowed)
+
+
+def _cells(checker: Checker, result: QuantityCheck) -> str:
+    """The cells that differ, by their labels."""
+    labelled = checker.trace.labelled(checker.trace[result.name])
+    cells = [tuple(position) for position in np.argwhere(result.differs).tolist()]
+    named = [f"[{', '.join(labelled.labels_of_cell(cell))}]" for cell in cells[:MAX_NAMED]]
+    more = [count_of(len(cells) - MAX_NAMED, "other cell")] if len(cells) > MAX_NAMED else []
+    return join_words([*named, *more])
+
+
+WITHOUT_STEPS: tuple[Reader, ...] = (transposed, other_rows, not_written, signs, percent)
+READERS: tuple[Reader, ...] = (
+    transposed,
+    other_step,
+    other_rows,
+    not_written,
+    signs,
+    percent,
+    cut,
+    computed_with_rounding,
+    off_by_one,
+    typo,
+    other_cells,
+)

@@ -1,0 +1,156 @@
+"""The number of a mistake, found from the numbers that differ: a search in one dimension."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from attncli.base.lazy_numpy import Array, np
+from attncli.checks.slips.records import Computation, Variant, evaluate_names
+
+STEP = 1e-5  # of the logarithm of a number, to see how what is computed changes with it
+NEAR = 1.01  # so many times the right number the search begins beside it
+APART = 3  # of sizes that are tried at first: each differs from the one before by a third
+STARTS = 2  # candidates that the search goes on from
+MAX_STEPS, MAX_STEP = 24, 1.0
+MAX_LOGARITHM = 100.0  # of a number that is still one of a mistake
+SAME = 9  # decimals of a distance, by that of the right computation, which tell no numbers apart beyond them
+PRECISE = 1e-13  # a change of the logarithm that moves no digit that matters
+MUCH_NEARER = 0.1  # of the right computation's distance, from which a solution is worth a try
+HALVINGS = 6  # of a step that does not come nearer
+
+Residuals = Callable[[float], Array | None]  # what is computed with a number minus what is expected; None without one
+
+
+def nearest_whole(residuals: Residuals, candidates: Sequence[float], right: float) -> Iterator[float]:
+    """The candidates that come nearer to what is expected than the right computation, the best one first.
+
+    `right` is the size of the right computation's residuals.
+    """
+    sizes = [(size_of(residuals(number)), number) for number in candidates]
+    # Of those that are the same the first comes first, whatever their rounding.
+    unit = right if math.isfinite(right) else 1.0
+    nearer = sorted((round(size / unit, SAME), at) for at, (size, _) in enumerate(sizes) if size < right)
+    yield from (sizes[at][1] for _, at in nearer[:STARTS])
+
+
+def nearest_size(residuals: Residuals, candidates: Sequence[float], right: float) -> Iterator[float]:
+    """The candidates that come nearest to what is expected, where those near each other have near results.
+
+    Some are tried, ever fewer the larger they are, then those between the best ones and their neighbours.
+    """
+    sizes: dict[float, float] = {}
+
+    def size_at(at: int) -> float:
+        if ordered[at] not in sizes:
+            sizes[ordered[at]] = size_of(residuals(ordered[at]))
+        return sizes[ordered[at]]
+
+    ordered = sorted(candidates)
+    some = _some(ordered)
+    steps = [(max(at - 1, 0), at, min(at + 1, len(some) - 1)) for at in range(len(some))]
+    lowest = [at for below, at, above in steps if size_at(some[at]) <= min(size_at(some[below]), size_at(some[above]))]
+    for start in sorted(lowest, key=lambda at: size_at(some[at]))[:STARTS]:
+        below, best, above = (some[at] for at in steps[start])
+        while max(above - best, best - below) > 1:
+            tried = sorted({below, (below + best) // 2, best, (best + above + 1) // 2, above})
+            at = tried.index(min(tried, key=size_at))
+            below, best, above = tried[max(at - 1, 0)], tried[at], tried[min(at + 1, len(tried) - 1)]
+    yield from sorted((number for number, size in sizes.items() if size < right), key=sizes.__getitem__)[:STARTS]
+
+
+def _some(ordered: Sequence[float]) -> Sequence[int]:
+    """The positions of numbers a third apart from the ones before or nearer to 0, and of the first and the last."""
+    kept = [0] if ordered else []
+    for at in range(1, len(ordered)):
+        last, number = ordered[kept[-1]], ordered[at]
+        if number - last >= max(abs(number), abs(last)) / APART or at == len(ordered) - 1:
+            kept.append(at)
+    return kept
+
+
+def nearest_factor(residuals: Residuals, candidates: Sequence[float], right: float) -> Iterator[float]:
+    """Positive numbers that come nearest to what is expected: the best candidates, improved by Gauss-Newton steps."""
+    errors = {number: residuals(number) for number in candidates}
+    for number, error in list(errors.items()):
+        if error is None:  # the right number itself: the wrong one may be near
+            del errors[number]
+            errors |= {near: residuals(near) for near in (number / NEAR, number * NEAR)}
+    candidates = sorted(errors)
+    sizes = [size_of(errors[number]) for number in candidates]
+    lowest = [
+        at
+        for at, size in enumerate(sizes)
+        if size <= right < math.inf and size <= min(sizes[max(at - 1, 0)], sizes[min(at + 1, len(sizes) - 1)])
+    ]
+    for at in sorted(lowest, key=lambda at: sizes[at])[:STARTS]:
+        yield math.exp(_improved(lambda x: residuals(math.exp(x)), math.log(candidates[at])))
+
+
+def nearest_solutions(
+    case: Computation,
+    expected: Mapping[str, Array],
+    change: Callable[[Any], Iterator[Variant]],
+    candidates: Iterable[Any],
+) -> Iterator[Any]:
+    """The candidate that comes nearest to what is expected, if it comes much nearer than the right computation.
+
+    `change` makes changed computations of the same problem with a candidate.
+    """
+    found = [
+        (distance(variant.changed, expected), at, candidate)
+        for at, candidate in enumerate(candidates)
+        for variant in change(candidate)
+        if isinstance(variant.changed, Computation)
+    ]
+    if found:
+        nearest, _, candidate = min(found)
+        if nearest < MUCH_NEARER * distance(case, expected):
+            yield candidate
+
+
+def distance(case: Computation, expected: Mapping[str, Array]) -> float:
+    """The root of the sum of the squares of what is computed minus what is expected, where a number is expected."""
+    names = [name for name in expected if case.plan.find(name) is not None]
+    values = evaluate_names(case.plan, case.problem, names, case.problem.precision)
+    parts = []
+    for name in names:
+        computed, is_given = values[case.plan.resolve(name)], ~np.isnan(expected[name])
+        if computed.shape != is_given.shape:
+            return math.inf
+        parts.append((computed[is_given] - expected[name][is_given]).astype(np.float64))
+    return size_of(np.concatenate(parts)) if parts else math.inf
+
+
+def _improved(residuals: Residuals, x: float) -> float:
+    """A number whose residuals are smallest, from one nearby: the error is taken to be linear, step by step."""
+    error = residuals(x)
+    for _ in range(MAX_STEPS):
+        above, below = residuals(x + STEP), residuals(x - STEP)
+        if error is None or above is None or below is None:
+            return x
+        with np.errstate(all="ignore"):
+            slope = (above - below) / (2 * STEP)
+            square = float(slope @ slope)
+        if not (square > 0 and math.isfinite(square)):
+            return x
+        step, size = min(max(-float(slope @ error) / square, -MAX_STEP), MAX_STEP), size_of(error)
+        for _ in range(HALVINGS):
+            moved = residuals(x + step)
+            if size_of(moved) < size:
+                break
+            step /= 2
+        else:
+            return x
+        x, error = x + step, moved
+        if abs(step) < PRECISE or abs(x) > MAX_LOGARITHM:
+            break
+    return x
+
+
+def size_of(residuals: Array | None) -> float:
+    """The root of the sum of the squares; infinity where there are none, or one is not a number."""
+    if residuals is None:
+        return math.inf
+    with np.errstate(all="ignore"):
+        size = float(np.sqrt(residuals @ residuals))
+    return size if math.isfinite(size) else math.inf

@@ -1,0 +1,586 @@
+"""Slips of masks: forgotten, inverted, transposed, misplaced, or of queries at other positions among the keys."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import count_of
+from attncli.checks.slips.records import (
+    Computation,
+    FittedNumber,
+    Function,
+    Variant,
+    evaluate_names,
+    plan_slip,
+    problem_slip,
+    tile_sizes,
+)
+from attncli.ops import indices
+from attncli.ops.masks import chunked, or_masks
+from attncli.plan.build import build_plan
+from attncli.plan.graph import Node, Plan
+from attncli.problem.spec import ProblemSpec
+
+FINITE_FILL = -1e9  # the number that is often written for −∞
+POSITIONS = "query_positions"
+
+
+def rules_of(case: Computation) -> dict[str, Node]:
+    """The rules that hide keys, by the names that the plan has for them; a bias counts if it has −∞."""
+    visible, bias = case.node("visible"), case.problem.bias
+    if visible is None:
+        return {}
+    hides_by_bias = bias is not None and bool(np.isneginf(bias).any())
+    inputs = visible.inputs.items()
+    return {name: case.before_changes(source) for name, source in inputs if name != "bias" or hides_by_bias}
+
+
+def _without_rules(case: Computation, *names: str) -> Computation:
+    """The computation without some of its mask rules; where none is left every key is visible."""
+    candidates = case.node("candidates")  # among which keys are chosen
+    if candidates is not None:
+        others = {name: source for name, source in candidates.inputs.items() if name not in names}
+        case = case.with_nodes(replace(candidates, inputs=others) if others else _every_candidate(candidates))
+    visible = case.plan.by_name["visible"]
+    inputs = {name: source for name, source in visible.inputs.items() if name not in names}
+    if inputs:
+        return case.with_nodes(replace(visible, inputs=inputs))
+    options = {"shape": (1,) * (len(visible.axes) - 1) + visible.shape[-1:]}
+    return case.with_nodes(replace(visible, function=_every_key, inputs={}, options=options))
+
+
+def _every_candidate(candidates: Node) -> Node:
+    """The node of the keys that may be chosen, of which no rule hides one."""
+    options = {"shape": (1,) * (len(candidates.axes) - 1) + candidates.shape[-1:]}
+    return replace(candidates, function=_every_key, inputs={}, options=options)
+
+
+def _base_name(rule: str) -> str:
+    """The name of the mask of a rule, of which a plan may have several."""
+    return re.sub(r"_\d+$", "", rule)
+
+
+def _title(name: str, rule: Node) -> str:
+    """What a sentence calls a rule: its name, or the expression that it is."""
+    return name if rule.record is not None else rule.formula
+
+
+def _the_mask(name: str, rule: Node) -> str:
+    """A rule as the subject of a sentence: the key `mask` is no more than the mask."""
+    return "The mask" if name == "mask" and rule.record is not None else f"The mask {_title(name, rule)}"
+
+
+def _hides_later_keys(window: Node | None) -> bool:
+    return window is not None and bool(window.options["right"] <= 0)
+
+
+@plan_slip("there is a mask, or padding")
+def no_mask(case: Computation) -> Iterator[Variant]:
+    """The mask is forgotten: every key is visible."""
+    rules = rules_of(case)
+    for name, rule in rules.items():
+        if _base_name(name) not in ("causal", "window", "bias", "cu_seqlens"):  # which have slips of their own
+            yield Variant(_without_rules(case, name), f"The mask is forgotten: {_title(name, rule)} hides no key.")
+        for part in rule.inputs if rule.function is or_masks else ():
+            inputs = {other: source for other, source in rule.inputs.items() if other != part}
+            sentence = f"A part of the mask is forgotten: {part} of {rule.formula} leaves no key visible."
+            yield Variant(case.with_nodes(replace(rule, inputs=inputs)), sentence)
+    if len(rules) > 1:
+        yield Variant(_without_rules(case, *rules), "All masks are forgotten: every key is visible.")
+
+
+@plan_slip("the attention is causal")
+def no_causal(case: Computation) -> Iterator[Variant]:
+    """The causal mask is forgotten: queries see the keys after them."""
+    rules = rules_of(case)
+    if "causal" in rules and not _hides_later_keys(rules.get("window")):
+        yield Variant(_without_rules(case, "causal"))
+
+
+@plan_slip("there is a window")
+def no_window(case: Computation) -> Iterator[Variant]:
+    """The window is forgotten: queries see keys outside it."""
+    if "window" in rules_of(case):
+        yield Variant(_without_rules(case, "window"))
+
+
+@plan_slip("there is a mask")
+def mask_inverted(case: Computation) -> Iterator[Variant]:
+    """The mask is inverted: the keys that it should hide are visible, and the others are hidden."""
+    for name, rule in rules_of(case).items():
+        if _base_name(name) == "window":
+            continue
+        inverted = "mask" if name == "mask" and "mask" in case.plan.by_name else rule.name
+        what = "the keys that it should hide are visible, and the others are hidden"
+        sentence = f"{_the_mask(name, rule)} is inverted: {what}."
+        yield Variant(case.with_changed_value(inverted, np.logical_not), sentence)
+
+
+@plan_slip("there is a mask, and there are as many queries as keys", needs_all_queries=True)
+def mask_transposed(case: Computation) -> Iterator[Variant]:
+    """The mask is transposed: it hides queries where it should hide keys."""
+    queries, keys = (axis.length for axis in case.plan.pair_axes[-2:])
+    for name, rule in rules_of(case).items():
+        if queries == keys > 1 and rule.shape[-1] == keys and _base_name(name) != "window":
+            sentence = f"{_the_mask(name, rule)} is transposed: it hides queries where it should hide keys."
+            yield Variant(case.with_changed_value(rule.name, _transpose), sentence)
+
+
+@plan_slip("there is a mask")
+def mask_after_softmax(case: Computation) -> Iterator[Variant]:
+    """The mask is applied after the softmax: weights become 0, and the others of their row no longer sum to 1."""
+    if rules_of(case):
+        unmasked = with_masked_scores(case, _leave)
+        yield Variant(unmasked.with_changed_value("weights", _hide_weights, {"visible": "visible"}))
+
+
+@plan_slip("there is a mask")
+def masked_with_zero(case: Computation) -> Iterator[Variant]:
+    """Masked scores are set to 0 instead of −∞, and take part in the softmax with exp(0) = 1."""
+    if rules_of(case):
+        yield Variant(with_masked_scores(case, _fill, fill=0.0))
+
+
+@plan_slip("there is a mask")
+def mask_added(case: Computation) -> Iterator[Variant]:
+    """The mask is added to the scores as a number: visible keys get 1 more, and no key is hidden."""
+    if rules_of(case):
+        yield Variant(with_masked_scores(case, _add_visible))
+
+
+@plan_slip("the masks hide all keys from a query")
+def masked_with_finite(case: Computation) -> Iterator[Variant]:
+    """Rows that see no key get the mean of the values: masked scores are a large negative number instead of −∞."""
+    if _has_empty_rows(case):
+        yield Variant(with_masked_scores(case, _fill, fill=FINITE_FILL))
+        sentence = "Rows that see no key see all of them: a large negative number is added to masked scores."
+        yield Variant(with_masked_scores(case, add_fill, fill=FINITE_FILL), sentence)
+
+
+@plan_slip("the masks hide all keys from a query")
+def empty_rows_nan(case: Computation) -> Iterator[Variant]:
+    """Where no key is visible the weights are NaN, from 0 divided by 0, instead of 0."""
+    if _has_empty_rows(case) and case.plan.empty_rows_fill != "nan":
+        yield Variant(case.with_changed_value("weights", _nan_where_empty, {"visible": "visible"}))
+
+
+@plan_slip("empty_rows is nan or uniform, and the masks hide all keys from a query")
+def empty_rows_zero(case: Computation) -> Iterator[Variant]:
+    """Where no key is visible the weights are 0, instead of NaN or uniform."""
+    if case.plan.empty_rows_fill is not None and _has_empty_rows(case):
+        weights = case.before_changes("weights")
+        yield Variant(case.with_nodes(replace(weights, function=_unfilled, options={})))
+
+
+@plan_slip("a mask depends on the positions of the queries, and the last one is at the last key, or keys are cached")
+def causal_top_left(case: Computation) -> Iterator[Variant]:
+    """The causal mask is aligned top left: the first query is at the first key."""
+    yield from _aligned(case, _positions_by(case, "top_left"), "")
+    if case.problem.past_count:
+        sentence = "The causal mask is aligned top left: the first query is at the first key of the cache."
+        yield from _aligned(case, _positions_from(case, 0), sentence)
+
+
+@plan_slip("a mask depends on the positions of the queries, and the first one is at the first key, or keys are padding")
+def causal_bottom_right(case: Computation) -> Iterator[Variant]:
+    """The causal mask is aligned bottom right: the last query is at the last key."""
+    yield from _aligned(case, _positions_by(case, "bottom_right"), "")
+    if case.problem.key_lengths is not None or case.problem.key_mask is not None:
+        sentence = "The causal mask is aligned bottom right, with the last key of all, also where that is padding."
+        first = case.problem.past_count + case.problem.new_key_count - len(case.problem.query_labels)
+        yield from _aligned(case, _positions_from(case, first), sentence)
+
+
+@problem_slip("the attention is not causal, and a causal mask would hide keys")
+def causal_added(case: Computation) -> Iterator[Variant]:
+    """A causal mask is applied, although the problem has none: queries do not see the keys after them."""
+    problem = case.problem
+    if "causal" in rules_of(case) or "masked_scores" not in case.plan.results:
+        return
+    yield from _made_causal(case, problem.align, "")
+    for align, what in (("top_left", "top left"), ("bottom_right", "bottom right")):
+        if align != problem.align and problem.position is None:  # which depends on the positions of queries, too
+            sentence = f"A causal mask is applied, aligned {what}, although the problem has none."
+            yield from _made_causal(case, align, sentence)
+
+
+def _sizes_both_ways(case: Computation) -> Sequence[float]:
+    """So many keys more or less as there may be, the nearest first."""
+    return [shift for size in range(1, min(case.key_count, 129)) for shift in (size, -size)]
+
+
+def _shifts(case: Computation) -> Sequence[float]:
+    return _sizes_both_ways(case) if "causal" in rules_of(case) else []
+
+
+@plan_slip("the attention is causal", number=FittedNumber("keys", _shifts, is_whole=True, is_size=True, usual=(-1, 1)))
+def causal_off_by_one(case: Computation, number: int) -> Iterator[Variant]:
+    """The causal mask is off by one key, or by more."""
+    rules = rules_of(case)
+    causal = rules.get("causal")
+    if causal is None or (number > 0 and _hides_later_keys(rules.get("window"))):
+        return
+    shifted = replace(
+        case.plan.by_name[causal.inputs[POSITIONS]],
+        name=case.new_name("causal_query_positions"),
+        function=indices.query_positions,
+        inputs={"rows": causal.inputs[POSITIONS]},
+        options={"first": number},
+    )
+    changed = replace(causal, inputs={**causal.inputs, POSITIONS: shifted.name})
+    size = abs(number)
+    if number > 0:
+        what = "shows a query the key after its own" if size == 1 else f"shows a query {size} keys after its own"
+    else:
+        what = "hides a query's own key" if size == 1 else f"hides a query's own key and {size - 1} before it"
+    sentence = f"The causal mask is off by {'one' if size == 1 else size}: it {what}."
+    yield Variant(case.with_nodes(shifted, changed), sentence)
+
+
+def _tiles(case: Computation) -> Sequence[float]:
+    rules = rules_of(case)
+    is_shown = "causal" in rules and not _hides_later_keys(rules.get("window"))
+    return [size for size in tile_sizes(case.key_count) if size > 1] if is_shown else []
+
+
+@plan_slip("the attention is causal", number=FittedNumber("tile", _tiles, is_whole=True))
+def causal_by_tiles(case: Computation, number: int) -> Iterator[Variant]:
+    """The causal mask hides whole tiles alone: queries see all keys of the tile in which their own is."""
+    node = rules_of(case).get("causal")
+    if node is not None:
+        options = {**node.options, "tile": number}
+        sentence = f"The causal mask hides whole tiles of {number} keys: queries see all keys of that of their own."
+        yield Variant(case.with_nodes(replace(node, function=_causal_by_tiles, options=options)), sentence)
+
+
+def _causal_by_tiles(query_positions: Array, key_positions: Array, *, tile: int) -> Array:
+    """True where a key's tile is not after the query's."""
+    visible: Array = key_positions // tile <= query_positions[..., :, None] // tile
+    return visible
+
+
+@plan_slip("the attention is causal", number=FittedNumber("tile", _tiles, is_whole=True))
+def causal_within_tiles(case: Computation, number: int) -> Iterator[Variant]:
+    """The causal mask counts the queries from the beginning of their tile, or both queries and keys from theirs."""
+    node = rules_of(case).get("causal")
+    if node is not None:
+        of_tile = f"tile of {number}"
+        for of_keys, sentence in (
+            (False, f"The causal mask counts queries from the beginning of their {of_tile}, and keys from the first."),
+            (
+                True,
+                f"Each {of_tile} keys has the causal mask of the first, also where all its keys are before the query.",
+            ),
+        ):
+            options = {**node.options, "tile": number, "of_keys": of_keys}
+            yield Variant(case.with_nodes(replace(node, function=_causal_within_tiles, options=options)), sentence)
+
+
+def _causal_within_tiles(query_positions: Array, key_positions: Array, *, tile: int, of_keys: bool) -> Array:
+    """True where a key is not after the query, whose position is counted from its tile; that of the key too, or not."""
+    queries, keys = query_positions[..., :, None], key_positions
+    if not of_keys:
+        return np.asarray(keys <= queries % tile)
+    return np.asarray((keys % tile <= queries % tile) & (keys // tile <= queries // tile))
+
+
+def _widths(case: Computation) -> Sequence[float]:
+    return range(1, min(case.key_count, 257)) if "window" in rules_of(case) else []
+
+
+@plan_slip("there is a window", number=FittedNumber("keys", _widths, is_whole=True, is_size=True, usual=(1,)))
+def window_too_wide(case: Computation, number: int) -> Iterator[Variant]:
+    """The window is one key too wide, or more."""
+    yield from _with_other_sides(case, number, f"{number} key{'s' * (number > 1)} too wide")
+
+
+@plan_slip(
+    "there is a window of more than the query's own key",
+    number=FittedNumber("keys", _widths, is_whole=True, is_size=True, usual=(1,)),
+)
+def window_too_narrow(case: Computation, number: int) -> Iterator[Variant]:
+    """The window is one key too narrow, or more."""
+    yield from _with_other_sides(case, -number, f"{number} key{'s' * (number > 1)} too narrow")
+
+
+def _tiles_of_window(case: Computation) -> Sequence[float]:
+    return [size for size in tile_sizes(case.key_count) if size > 1] if "window" in rules_of(case) else []
+
+
+@plan_slip("there is a window", number=FittedNumber("tile", _tiles_of_window, is_whole=True))
+def window_by_tiles(case: Computation, number: int) -> Iterator[Variant]:
+    """The window begins or ends at the bound of a tile: queries see all keys of the tile in which its side is."""
+    node = rules_of(case).get("window")
+    options = {} if node is None else {**node.options, "tile": number}
+    is_shown = {
+        "begins": math.isfinite(options.get("left", math.inf)),
+        "ends": math.isfinite(options.get("right", math.inf)) and "causal" not in rules_of(case),
+    }
+    if node is not None and any(is_shown.values()):
+        does = " and ".join(word for word, has_side in is_shown.items() if has_side)
+        sentence = f"The window {does} at the bounds of tiles of {number} keys: queries see all keys of such a tile."
+        yield Variant(case.with_nodes(replace(node, function=_window_by_tiles, options=options)), sentence)
+
+
+def _window_by_tiles(query_positions: Array, key_positions: Array, *, left: float, right: float, tile: int) -> Array:
+    """True where a key is in the tiles from the one that the window begins in to the one that it ends in."""
+    position, tiles = query_positions[..., :, None], key_positions // tile
+    first, last = (np.floor(side / tile) for side in (position - left, position + right))
+    visible: Array = (tiles >= first) & (tiles <= last)
+    return visible
+
+
+def _sides_of_one_added(case: Computation) -> Sequence[float]:
+    """How many keys before its own a query would see, where there is no window."""
+    has_window = "window" in rules_of(case) or "masked_scores" not in case.plan.results
+    return [] if has_window else range(min(case.key_count - 1, 257))
+
+
+@problem_slip("there is no window", number=FittedNumber("left", _sides_of_one_added, is_whole=True, is_size=True))
+def window_added(case: Computation, number: int) -> Iterator[Variant]:
+    """A window is applied, although the problem has none: queries do not see keys farther away."""
+    if "window" in rules_of(case):
+        return
+    keys = count_of(number, "key")
+    for right, where in ((math.inf, "before"), (float(number), "before and after")):
+        sentence = f"A window of {keys} {where} each query is applied, although the problem has none."
+        yield Variant(replace(case.problem, window=(float(number), right)), sentence)
+
+
+def _bound_shifts(case: Computation) -> Sequence[float]:
+    return (1, -1, 2, -2) if case.problem.cu_seqlens is not None else ()
+
+
+@problem_slip("sequences are packed", number=FittedNumber("rows", _bound_shifts, is_whole=True, usual=(1, -1)))
+def sequence_bounds_off(case: Computation, number: int) -> Iterator[Variant]:
+    """The bounds between packed sequences are off by one row, or by more."""
+    problem = case.problem
+    if problem.cu_seqlens is None:
+        return
+    given = {name: getattr(problem, name) for name in ("cu_seqlens", "cu_seqlens_k")}
+    moved = {name: _moved(bounds, number) for name, bounds in given.items() if bounds is not None}
+    if any((np.diff(bounds) < 0).any() for bounds in moved.values()):
+        return
+    rows = count_of(abs(number), "row")
+    sentence = f"The bounds between packed sequences are {rows} too {'late' if number > 0 else 'early'}."
+    changes: dict[str, Any] = moved
+    yield Variant(replace(problem, **changes), sentence)
+
+
+def _moved(bounds: Array, by: int) -> Array:
+    """Bounds of sequences of which all but the first and the last are moved."""
+    return np.concatenate([bounds[:1], bounds[1:-1] + by, bounds[-1:]])
+
+
+@problem_slip("sequences are packed")
+def sequences_not_separated(case: Computation) -> Iterator[Variant]:
+    """Packed sequences are taken for one: they see one another, and positions run on from one to the next."""
+    if case.problem.cu_seqlens is not None:
+        yield Variant(replace(case.problem, cu_seqlens=None, cu_seqlens_k=None))
+
+
+def _chunk_sizes(case: Computation) -> Sequence[float]:
+    """Every power of two, every number up to 64, and those next to the chunk's own."""
+    keys, chunks = case.key_count, _chunks(case)
+    if chunks is None:
+        return []
+    own = int(chunks.options["size"])
+    sizes = {*range(1, 65), *(2**power for power in range(7, 20)), own - 1, own + 1, own // 2, own * 2}
+    return sorted(size for size in sizes - {own} if 1 <= size < keys)
+
+
+@plan_slip("queries see the keys of their chunk", number=FittedNumber("size", _chunk_sizes, is_whole=True))
+def chunk_size(case: Computation, number: int) -> Iterator[Variant]:
+    """The chunks in which queries see keys have another size."""
+    chunks = _chunks(case)
+    if chunks is not None:
+        changed = replace(chunks, options={**chunks.options, "size": number})
+        yield Variant(case.with_nodes(changed), f"Chunks have {number} tokens instead of {chunks.options['size']}.")
+
+
+@plan_slip("queries see the keys of their chunk, and the first keys are padding")
+def chunk_offset(case: Computation) -> Iterator[Variant]:
+    """The chunks are counted from the first key, which is padding, instead of from the first real one."""
+    chunks = _chunks(case)
+    if chunks is not None and "real_key_starts" in chunks.inputs:
+        inputs = {name: source for name, source in chunks.inputs.items() if name != "real_key_starts"}
+        yield Variant(case.with_nodes(replace(chunks, inputs=inputs)))
+
+
+@plan_slip("several batch items have masks, for several heads", needs_all_heads=True, needs_all_items=True)
+def masks_tiled(case: Computation) -> Iterator[Variant]:
+    """The masks of batch items are tiled for the heads instead of repeated: a head reads that of another item."""
+    for name, rule in rules_of(case).items():
+        heads = case.problem.leading.heads
+        if rule.letters[:1] == ("b",) and rule.shape[0] > 1 and heads > 1 and "h" not in _long_letters(rule):
+            sentence = (
+                f"The masks {name} of batch items are tiled for the heads instead of repeated: a head reads another."
+            )
+            yield Variant(case.with_changed_value(rule.name, _tiled, options={"heads": heads}), sentence)
+
+
+def _long_letters(node: Node) -> list[str]:
+    """The letters of the axes along which a node has several entries."""
+    return [axis.letter for axis in node.axes if axis.length > 1]
+
+
+def _tiled(rule: Array, *, heads: int) -> Array:
+    """Masks [b … n m], in which head h of item i has that of item (i · heads + h) mod b."""
+    items = len(rule)
+    of_item = rule.reshape(items, *rule.shape[-2:])
+    return of_item[np.arange(items * heads).reshape(items, heads) % items]
+
+
+def _chunks(case: Computation) -> Node | None:
+    """The rule by which queries see the keys of their chunk."""
+    return next((rule for rule in rules_of(case).values() if rule.function is chunked), None)
+
+
+def _length_errors(case: Computation) -> Sequence[float]:
+    return _sizes_both_ways(case) if "key_lengths" in rules_of(case) else []
+
+
+@plan_slip("keys have lengths", number=FittedNumber("keys", _length_errors, is_whole=True, is_size=True, usual=(1, -1)))
+def key_lengths_off(case: Computation, number: int) -> Iterator[Variant]:
+    """The lengths of the keys are off by one, or by more: padding takes part, or the last real keys do not."""
+    if "key_lengths" in rules_of(case):
+        keys = case.key_count
+        changed = case.with_changed_value("key_lengths", _longer, options={"by": number, "most": keys})
+        size, what = abs(number), "padding takes part" if number > 0 else "the last real keys do not take part"
+        direction = "large" if number > 0 else "small"
+        yield Variant(changed, f"The lengths of the keys are {size} too {direction}: {what}.")
+
+
+def _page_sizes(case: Computation) -> Sequence[float]:
+    keys = case.key_count
+    return [size for size in (2, 4, 8, 16, 32, 64, 128, 256) if size <= keys] if "key_lengths" in rules_of(case) else []
+
+
+@plan_slip("keys have lengths", number=FittedNumber("block", _page_sizes, is_whole=True))
+def last_block_read_whole(case: Computation, number: int) -> Iterator[Variant]:
+    """The lengths of the keys are rounded up to whole blocks or pages: the padding in the last one takes part."""
+    if "key_lengths" in rules_of(case):
+        most = case.key_count
+        changed = case.with_changed_value("key_lengths", _in_blocks, options={"size": number, "most": most})
+        yield Variant(changed, f"The last block of {number} keys is read whole: the padding in it takes part.")
+
+
+def _in_blocks(x: Array, *, size: int, most: int) -> Array:
+    """Lengths that are whole blocks."""
+    lengths: Array = np.minimum(-(-x // size) * size, most)
+    return lengths
+
+
+def _longer(x: Array, *, by: int, most: int) -> Array:
+    """Lengths that are so many keys more or less."""
+    lengths: Array = np.clip(x + by, 0, most)
+    return lengths
+
+
+def _has_empty_rows(case: Computation) -> bool:
+    """Whether the masks hide all keys from a query."""
+    return bool(rules_of(case)) and not bool(_visible_keys(case.problem, case.plan).any(axis=-1).all())
+
+
+def _visible_keys(problem: ProblemSpec, plan: Plan) -> Array:
+    """Which keys the masks of a plan leave visible; one True where it has none."""
+    if "visible" not in plan.by_name:
+        return np.ones((1, 1), dtype=bool)
+    return evaluate_names(plan, problem, ["visible"], problem.precision)["visible"]
+
+
+def _made_causal(case: Computation, align: str, sentence: str) -> Iterator[Variant]:
+    """The problem with a causal mask, if that hides keys that are visible."""
+    causal = replace(case.problem, causal=True, align=align)
+    if (_visible_keys(causal, build_plan(causal)) != _visible_keys(case.problem, case.plan)).any():
+        yield Variant(causal, sentence)
+
+
+def _with_other_sides(case: Computation, change: int, what: str) -> Iterator[Variant]:
+    """The plan with a window that is larger or smaller on the left, on the right, and on both sides."""
+    rules = rules_of(case)
+    window = rules.get("window")
+    if window is None:
+        return
+    names = ("left",) if "causal" in rules else ("left", "right")  # the causal mask hides every key to the right
+    sides = {side: window.options[side] + change for side in names if math.isfinite(window.options[side])}
+    sides = {side: length for side, length in sides.items() if length >= 0}
+    for some in [[side] for side in sides] + ([list(sides)] if len(sides) > 1 else []):
+        changed = replace(window, options={**window.options, **{side: sides[side] for side in some}})
+        sentence = f"The window is {what}: {' and '.join(f'{side} is {sides[side]:g}' for side in some)}."
+        yield Variant(case.with_nodes(changed), sentence)
+
+
+def _positions_by(case: Computation, align: str) -> Mapping[str, Node]:
+    """The nodes of the positions of queries under an alignment, as the plan of such a problem has them."""
+    other = build_plan(replace(case.problem, align=align)).by_name
+    return {name: other[name] for name in ("longest_key_lengths", "real_key_ends", POSITIONS) if name in other}
+
+
+def _positions_from(case: Computation, first: int) -> Mapping[str, Node]:
+    """The node of positions that are counted from a key on."""
+    rows = case.node("query_rows")
+    if rows is None:
+        return {}
+    inputs = {"rows": rows.name}
+    return {POSITIONS: Node(POSITIONS, "p", "", rows.axes, "align", indices.query_positions, inputs, {"first": first})}
+
+
+def _aligned(case: Computation, nodes: Mapping[str, Node], sentence: str) -> Iterator[Variant]:
+    """The plan in which causal masks and windows read other positions of the queries, if they are others."""
+    rules = [rule for name, rule in rules_of(case).items() if _base_name(name) in ("causal", "window")]
+    own, positions = case.node(POSITIONS), nodes.get(POSITIONS)
+    if not rules or own is None or positions is None:
+        return
+    if (own.function, own.inputs, own.options) == (positions.function, positions.inputs, positions.options):
+        return
+    aligned = replace(positions, name=case.new_name("mask_query_positions"))
+    changed = [replace(rule, inputs={**rule.inputs, POSITIONS: aligned.name}) for rule in rules]
+    others = [node for name, node in nodes.items() if name != POSITIONS]
+    yield Variant(case.with_nodes(*others, aligned, *changed), sentence)
+
+
+def with_masked_scores(case: Computation, function: Function, **options: Any) -> Computation:
+    """The computation in which the masked scores are another function of the scores and of what is visible."""
+    masked = case.before_changes("masked_scores")
+    return case.with_nodes(replace(masked, function=function, options=options))
+
+
+def _every_key(*, shape: Sequence[int]) -> Array:
+    return np.ones(shape, dtype=bool)
+
+
+def _leave(scores: Array, visible: Array) -> Array:
+    return np.broadcast_to(scores, np.broadcast_shapes(scores.shape, visible.shape))
+
+
+def _fill(scores: Array, visible: Array, *, fill: float) -> Array:
+    return np.where(visible, scores, fill)
+
+
+def add_fill(scores: Array, visible: Array, *, fill: float) -> Array:
+    """The scores, to which a number is added where a key is hidden."""
+    return scores + np.where(visible, 0, fill)
+
+
+def _add_visible(scores: Array, visible: Array) -> Array:
+    return scores + visible
+
+
+def _transpose(rule: Array) -> Array:
+    return rule.swapaxes(-1, -2)
+
+
+def _unfilled(weights: Array) -> Array:
+    return weights
+
+
+def _hide_weights(weights: Array, visible: Array) -> Array:
+    return np.where(visible, weights, 0)
+
+
+def _nan_where_empty(weights: Array, visible: Array) -> Array:
+    return np.where(visible.any(axis=-1, keepdims=True), weights, np.nan)

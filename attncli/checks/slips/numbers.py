@@ -1,0 +1,214 @@
+"""Slips with a number in them, which is found from the numbers that differ: factors, bases, offsets, counts."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import isclose, log, sqrt
+from typing import Any
+
+from attncli.base.lazy_numpy import Array, np
+from attncli.checks.slips.masks import add_fill, with_masked_scores
+from attncli.checks.slips.records import (
+    Computation,
+    FittedNumber,
+    Variant,
+    instead_of,
+    plan_slip,
+    problem_slip,
+    text_of,
+)
+from attncli.checks.slips.scale import own_scale
+from attncli.checks.slips.softmax import softmax_node
+from attncli.ops.position_biases import alibi
+from attncli.ops.records import Operator
+
+LARGEST_HALF = 65504.0  # of float16
+LOGARITHMS = {"ln 2": log(2), "log₂ e": 1 / log(2)}  # between powers of 2 and of e
+WIDTHS = (32, 48, 64, 80, 96, 112, 128, 192, 256, 512, 576)  # of heads, with and without the features that rope turns
+
+
+def factors(_case: Computation) -> Sequence[float]:
+    """From 1/128 to 128, each 2^⅓ times the one before; then, as scales of quantization are, to 4096 by twos."""
+    far = [2.0**power for power in range(8, 13)]
+    return [*(1 / factor for factor in reversed(far)), *(2.0 ** (third / 3) for third in range(-21, 22)), *far]
+
+
+def _known_scales(case: Computation) -> Mapping[str, float]:
+    """Factors between scales that people confuse."""
+    d, heads = case.problem.lengths.get("d", 1), case.problem.leading.heads
+    known = {"√2": sqrt(2), "1/√2": sqrt(0.5), "2": 2.0, "1/2": 0.5} | LOGARITHMS
+    known |= {"(ln 2)²": log(2) ** 2, "(log₂ e)²": log(2) ** -2}
+    if d > 1:
+        known |= {"√d": sqrt(d), "1/√d": 1 / sqrt(d)}
+    known |= {"√heads": sqrt(heads), "1/√heads": 1 / sqrt(heads)} if heads > 1 else {}
+    own = own_scale(case.problem)
+    widths = {width: 1 / (own * sqrt(width)) for width in WIDTHS if width != d} if own else {}  # a scale of 0 has none
+    return known | {f"that of the scale 1/√{width}": factor for width, factor in widths.items()}
+
+
+def times(factor: float) -> str:
+    """How many times too large or too small something is."""
+    return f"{text_of(factor)} times too large" if factor >= 1 else f"{text_of(1 / factor)} times too small"
+
+
+def multiplied(x: Array, *, factor: float) -> Array:
+    """Numbers times a factor."""
+    return x * factor
+
+
+@plan_slip("there are scores", number=FittedNumber("factor", factors, known=_known_scales))
+def scale_factor(case: Computation, number: float) -> Iterator[Variant]:
+    """The scores are multiplied by a factor too much."""
+    name = case.plan.results.get("scores")
+    if name is None or case.plan.by_name[name].is_input:
+        return
+    own = own_scale(case.problem)
+    scales = "" if own is None else f": {instead_of(own * number, own)}"
+    changed = case.with_changed_value(name, multiplied, options={"factor": number})
+    softmax = softmax_node(case)
+    is_temperature = softmax is not None and softmax.inputs.get("scores") == name and not _has_terms(case)
+    temperature = (1.0 if softmax is None else softmax.options.get("temperature", 1.0)) / number
+    same = f"; a temperature of {text_of(temperature)} is the same here" if is_temperature else ""
+    yield Variant(changed, f"The scores are {times(number)}{scales}{same}.")
+
+
+@plan_slip(
+    "weights are a softmax of scores with a bias, a softcap or positions",
+    number=FittedNumber("factor", factors, known=_known_scales),
+)
+def temperature_factor(case: Computation, number: float) -> Iterator[Variant]:
+    """The softmax has another temperature: what it reads, bias and softcap included, is multiplied by a factor."""
+    node, scores = softmax_node(case), case.plan.results.get("scores")
+    if node is None or node.inputs.get("scores") == scores or (case.problem.bias is None and not _has_terms(case)):
+        return
+    temperature = node.options.get("temperature", 1.0) / number
+    changed = case.with_nodes(replace(node, options={**node.options, "temperature": temperature}))
+    yield Variant(changed, f"What the softmax reads is {times(number)}: its temperature is {text_of(temperature)}.")
+
+
+def _has_terms(case: Computation) -> bool:
+    """Whether scores have a softcap or a position's bias, so that a temperature is not a scale."""
+    return case.problem.softcap is not None or "position_bias" in case.plan.by_name
+
+
+def _softcaps(case: Computation) -> Sequence[float]:
+    return [] if "scores" in case.problem.not_computed else [2.0 ** (half / 2) for half in range(-4, 20)]
+
+
+def _known_softcaps(case: Computation) -> Mapping[str, float]:
+    """Softcaps that people confuse with a problem's own."""
+    cap, scale = case.problem.softcap, own_scale(case.problem)
+    return {} if cap is None or scale is None else {"that of scores which are scaled after the softcap": cap * scale}
+
+
+@problem_slip("there are scores", number=FittedNumber("softcap", _softcaps, known=_known_softcaps))
+def softcap_value(case: Computation, number: float) -> Iterator[Variant]:
+    """The softcap is another one."""
+    own = case.problem.softcap
+    what = "The problem has no softcap, and the scores have one of" if own is None else "The softcap is"
+    cap = text_of(number) if own is None else instead_of(number, own)
+    yield Variant(replace(case.problem, softcap=number), f"{what} {cap}.")
+
+
+def _limits(case: Computation) -> Sequence[float]:
+    return [] if "scores" in case.problem.not_computed else [2.0 ** (half / 2) for half in range(-8, 16)]
+
+
+def _limited(x: Array, *, limit: float) -> Array:
+    return np.clip(x, -limit, limit)
+
+
+@plan_slip("there are scores", number=FittedNumber("limit", _limits))
+def scores_clamped(case: Computation, number: float) -> Iterator[Variant]:
+    """Scores are clamped: those beyond a limit become the limit."""
+    name = case.plan.results.get("scores")
+    if name is not None:
+        changed = case.with_changed_value(name, _limited, options={"limit": number})
+        yield Variant(changed, f"The scores are clamped to numbers from −{text_of(number)} to {text_of(number)}.")
+
+
+def known_factors(_case: Computation) -> Mapping[str, float]:
+    """Factors of outputs that people forget."""
+    dropouts = {f"1/(1 − {p}), that of a dropout of {p}": 1 / (1 - p) for p in (0.1, 0.2, 0.5)}
+    return {**dropouts, "√2": sqrt(2), "2": 2.0, "1/2": 0.5}
+
+
+@plan_slip("there is an output", number=FittedNumber("factor", factors, known=known_factors))
+def output_factor(case: Computation, number: float) -> Iterator[Variant]:
+    """The output is multiplied by a factor, as by a scale of the values that is forgotten."""
+    if "output" in case.plan.results:
+        changed = case.with_changed_value(case.plan.resolve("output"), multiplied, options={"factor": number})
+        yield Variant(changed, f"The output is {times(number)}.")
+
+
+@plan_slip("there is a sink", number=FittedNumber("factor", factors, known=lambda _: LOGARITHMS))
+def sink_factor(case: Computation, number: float) -> Iterator[Variant]:
+    """The sink is multiplied by a factor."""
+    if case.problem.sink is not None and "sink" in case.plan.by_name:
+        changed = case.with_changed_value("sink", multiplied, options={"factor": number})
+        yield Variant(changed, f"The sink is {times(number)}.")
+
+
+def _counts(case: Computation) -> Sequence[float]:
+    return [] if case.problem.sink is None else range(2, 257)
+
+
+@plan_slip("there is a sink", number=FittedNumber("count", _counts, is_whole=True, is_size=True))
+def sink_count(case: Computation, number: float) -> Iterator[Variant]:
+    """The sink takes part several times, as once in each split."""
+    if case.problem.sink is not None and "sink" in case.plan.by_name:
+        changed = case.with_changed_value("sink", _raised, options={"by": log(number)})
+        yield Variant(changed, f"The sink takes part {number} times.")
+
+
+def _raised(x: Array, *, by: float) -> Array:
+    return x + by
+
+
+def _magnitudes(_case: Computation) -> Sequence[float]:
+    return sorted([2.0 ** (half / 2) for half in range(-4, 36)] + [1e4, 1e5, LARGEST_HALF])
+
+
+def _known_magnitudes(_case: Computation) -> Mapping[str, float]:
+    return {"the largest number of float16": LARGEST_HALF}
+
+
+@plan_slip("there is a mask", number=FittedNumber("value", _magnitudes, known=_known_magnitudes))
+def mask_value(case: Computation, number: float) -> Iterator[Variant]:
+    """Masked scores are a number that is not small enough instead of −∞, or get that added, and take part."""
+    if {"visible", "masked_scores"} <= case.plan.by_name.keys():
+        changed = case.with_changed_value("masked_scores", _filled, options={"value": -number})
+        yield Variant(changed, f"Masked scores are −{text_of(number)} instead of −∞, and take part in the softmax.")
+        sentence = f"−{text_of(number)} is added to masked scores instead of −∞, and they take part in the softmax."
+        yield Variant(with_masked_scores(case, add_fill, fill=-number), sentence)
+
+
+def _filled(x: Array, *, value: float) -> Array:
+    return np.where(np.isneginf(x), value, x)
+
+
+@plan_slip("there is alibi", number=FittedNumber("factor", factors, usual=(2.0, 0.5), known=known_factors))
+def alibi_factor(case: Computation, number: float) -> Iterator[Variant]:
+    """Alibi's slopes are multiplied by a factor."""
+    position = case.problem.position
+    if position is not None and position.record.function is alibi and "position_bias" in case.plan.by_name:
+        changed = case.with_changed_value("position_bias", multiplied, options={"factor": number})
+        heads = case.problem.leading.heads
+        begins_at_one = heads.bit_count() == 1 and isclose(number, 2 ** (8 / heads), rel_tol=1e-5)
+        yield Variant(changed, f"Alibi's slopes are {times(number)}{': they begin at 2⁰' if begins_at_one else ''}.")
+
+
+def _epsilons(case: Computation) -> Sequence[float]:
+    norm = case.problem.qk_norm
+    has_epsilon = norm is not None and norm.parameters.get("eps") is not None
+    return [10.0 ** (-half / 2) for half in range(-2, 25)] if has_epsilon else []
+
+
+@problem_slip("queries and keys have a norm with an eps", number=FittedNumber("eps", _epsilons))
+def norm_eps(case: Computation, number: float) -> Iterator[Variant]:
+    """The norm of queries and keys has another eps."""
+    norm = case.problem.qk_norm
+    if norm is not None:
+        changed: dict[str, Any] = {"qk_norm": Operator(norm.record, {**norm.given, "eps": number})}
+        own = norm.parameters["eps"]
+        sentence = f"The eps of the norm is {instead_of(number, own)}."
+        yield Variant(replace(case.problem, **changed), sentence)

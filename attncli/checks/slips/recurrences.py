@@ -1,0 +1,296 @@
+"""Slips of recurrences: decay, corrections, the state that is carried over, and the features of queries and keys."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import count_of
+from attncli.checks.slips.records import (
+    Computation,
+    FittedNumber,
+    Variant,
+    instead_of,
+    plan_slip,
+    problem_slip,
+    tile_sizes,
+    without,
+)
+from attncli.ops.records import Operator
+from attncli.ops.states import CHUNK, Tokens, in_chunks, normalized, tokens_of
+from attncli.plan.graph import Node
+from attncli.plan.stages.recurrences import STATE
+from attncli.problem.spec import ProblemSpec
+
+A_DECAY = "a recurrence has a decay"
+A_DELTA_RULE = "a recurrence has a delta rule"
+BOTH = "a recurrence has a decay and a delta rule"
+SQUARE = "a recurrence has states with as many rows as columns"
+
+Step = Callable[[Tokens], tuple[Array, Array]]  # of one token: what it reads, and the state after it
+
+
+def recurrence_node(case: Computation, *names: str) -> Node | None:
+    """The node of a recurrence of ours that reads these arrays; None elsewhere."""
+    node = case.node_of_stage("recurrence")
+    if node is None or node.record is None or not node.record.is_built_in or not {*names} <= {*node.inputs}:
+        return None
+    return node
+
+
+def _with_steps(case: Computation, step: Step, *reads: str, sentence: str = "") -> Iterator[Variant]:
+    """The plan in which each token does something else with the state, where the recurrence reads these arrays."""
+    yield from _with_states(case, _step_by_step, *reads, sentence=sentence, step=step)
+
+
+def _with_states(
+    case: Computation, run: Callable[..., tuple[Array, Array]], *reads: str, sentence: str = "", **options: Any
+) -> Iterator[Variant]:
+    """The plan whose readings and last state are those of another recurrence of the same tokens."""
+    node = recurrence_node(case, *reads)
+    if node is None:
+        return
+    changed = case.with_function(node.name, _readings, run=run, **options)
+    if STATE in case.plan.by_name:
+        changed = changed.with_function(STATE, _last_state, run=run, **options)
+    yield Variant(changed, sentence)
+
+
+def _readings(
+    *,
+    run: Callable[..., tuple[Array, Array]],
+    scale: float | None = None,
+    feature_map: str = "identity",
+    eps: float = 1e-6,
+    normalize: bool = False,
+    step: Step | None = None,
+    size: int | None = None,
+    **arrays: Array,
+) -> Array:
+    """What the tokens read by another recurrence."""
+    more = {name: value for name, value in (("step", step), ("size", size)) if value is not None}
+
+    def read(tokens: Tokens) -> Array:
+        return run(tokens, **more)[0]
+
+    tokens = tokens_of(arrays, scale, feature_map, eps)
+    return normalized(tokens, read) if normalize else read(tokens)
+
+
+def _last_state(
+    *,
+    run: Callable[..., tuple[Array, Array]],
+    feature_map: str = "identity",
+    eps: float = 1e-6,
+    step: Step | None = None,
+    size: int | None = None,
+    **arrays: Array,
+) -> Array:
+    """The state after the last token by another recurrence."""
+    more = {name: value for name, value in (("step", step), ("size", size)) if value is not None}
+    return run(tokens_of(arrays, None, feature_map, eps), **more)[1]
+
+
+def _step_by_step(tokens: Tokens, *, step: Step) -> tuple[Array, Array]:
+    """The readings of each token and the last state."""
+    state, found = tokens.state, []
+    for at in range(tokens.key.shape[-2]):
+        read, state = step(tokens.part(slice(at, at + 1), state))
+        found.append(read)
+    return np.concatenate(found, axis=-2), state
+
+
+def _kept(token: Tokens) -> Array:
+    """The state that decayed."""
+    return token.state if token.decay is None else np.exp(token.decay).mT * token.state
+
+
+def _written(token: Tokens, state: Array) -> Array:
+    """What is written, by a delta rule the part of the difference from what this state has for the key."""
+    return token.value if token.beta is None else token.beta * (token.value - token.key @ state)
+
+
+def _after(token: Tokens, kept: Array, written: Array) -> tuple[Array, Array]:
+    """The reading of the state in which this was written, and that state."""
+    state = kept + token.key.mT @ written
+    return token.query @ state, state
+
+
+@plan_slip(BOTH)
+def error_before_decay(case: Computation) -> Iterator[Variant]:
+    """The delta rule reads back from the state before its decay, instead of after it."""
+    yield from _with_steps(case, _error_before_decay, "decay", "beta")
+
+
+def _error_before_decay(token: Tokens) -> tuple[Array, Array]:
+    return _after(token, _kept(token), _written(token, token.state))
+
+
+@plan_slip(A_DECAY)
+def decay_not_exponentiated(case: Computation) -> Iterator[Variant]:
+    """The state is multiplied by the decay itself, a logarithm, instead of by its exponential."""
+    yield from _with_steps(case, _decay_itself, "decay")
+
+
+def _decay_itself(token: Tokens) -> tuple[Array, Array]:
+    assert token.decay is not None
+    kept = token.decay.mT * token.state
+    return _after(token, kept, _written(token, kept))
+
+
+@plan_slip(A_DECAY)
+def decay_after_write(case: Computation) -> Iterator[Variant]:
+    """The state decays after a token wrote to it, and what the token wrote decays too."""
+    yield from _with_steps(case, _decay_after_write, "decay")
+
+
+def _decay_after_write(token: Tokens) -> tuple[Array, Array]:
+    state = _after(token, token.state, _written(token, token.state))[1]
+    state = _kept(replace(token, state=state))
+    return token.query @ state, state
+
+
+@plan_slip(A_DECAY)
+def no_decay(case: Computation) -> Iterator[Variant]:
+    """The decay is forgotten: the state keeps all that was written."""
+    node = recurrence_node(case, "decay")
+    if node is not None:
+        yield Variant(case.with_changed_value(node.inputs["decay"], np.zeros_like))
+
+
+@plan_slip(A_DELTA_RULE)
+def no_beta(case: Computation) -> Iterator[Variant]:
+    """Beta is forgotten: tokens write the whole difference of their value and what they read back."""
+    node = recurrence_node(case, "beta")
+    if node is not None:
+        yield Variant(case.with_changed_value(node.inputs["beta"], np.ones_like))
+
+
+@plan_slip(A_DELTA_RULE)
+def no_read_back(case: Computation) -> Iterator[Variant]:
+    """What the state has for a key is not subtracted from the value: the delta rule writes β v."""
+    yield from _with_steps(case, _no_read_back, "beta")
+
+
+def _no_read_back(token: Tokens) -> tuple[Array, Array]:
+    assert token.beta is not None
+    return _after(token, _kept(token), token.beta * token.value)
+
+
+@plan_slip("there is a recurrence")
+def read_before_write(case: Computation) -> Iterator[Variant]:
+    """Each query reads the state before its own token wrote to it."""
+    yield from _with_steps(case, _read_before_write)
+
+
+def _read_before_write(token: Tokens) -> tuple[Array, Array]:
+    kept = _kept(token)
+    return token.query @ kept, _after(token, kept, _written(token, kept))[1]
+
+
+@problem_slip("a recurrence has a past_state")
+def no_past_state(case: Computation) -> Iterator[Variant]:
+    """The state that earlier tokens have left is forgotten: the first token finds zeros."""
+    return without(case, "past_state")
+
+
+def _sizes(case: Computation) -> Sequence[float]:
+    return (1, *tile_sizes(case.key_count)) if recurrence_node(case) is not None else ()
+
+
+@plan_slip("there is a recurrence", number=FittedNumber("chunk", _sizes, is_whole=True))
+def state_reset(case: Computation, number: int) -> Iterator[Variant]:
+    """The state is not carried over from a chunk of tokens to the next one."""
+    sentence = f"The state is not carried over: it is zeros again every {count_of(number, 'token')}."
+    yield from _with_states(case, _chunks_from_zeros, sentence=sentence, size=number)
+    if case.problem.past_state is not None:
+        sentence = f"The state is not carried over: it is past_state again every {count_of(number, 'token')}."
+        yield from _with_states(case, _chunks_from_past, sentence=sentence, size=number)
+
+
+def _chunks_from_past(tokens: Tokens, *, size: int) -> tuple[Array, Array]:
+    """The readings and the last state of chunks that all begin with the same state."""
+    count = tokens.key.shape[-2]
+    filled = tokens.map_rows(lambda x: _in_chunks(x, size))
+    state = np.broadcast_to(tokens.state[..., None, :, :], (*filled.key.shape[:-2], *tokens.state.shape[-2:]))
+    read, states = in_chunks(replace(filled, state=state), CHUNK)
+    return read.reshape(*read.shape[:-3], -1, read.shape[-1])[..., :count, :], states[..., -1, :, :]
+
+
+def _in_chunks(x: Array, size: int) -> Array:
+    """Rows [… n x] with an axis of chunks, [… chunks size x]; tokens of zeros, which write nothing, fill the last."""
+    *leading, count, features = x.shape
+    rows = np.zeros((*leading, -count % size, features), x.dtype)
+    return np.concatenate([x, rows], axis=-2).reshape(*leading, -1, size, features)
+
+
+def _chunks_from_zeros(tokens: Tokens, *, size: int) -> tuple[Array, Array]:
+    """The readings and the last state of chunks of which the first one alone begins with the state before it."""
+    count = tokens.key.shape[-2]
+    first = in_chunks(tokens.part(slice(0, size), tokens.state), CHUNK)
+    if count <= size:
+        return first
+    read, state = _chunks_from_past(tokens.part(slice(size, count), np.zeros_like(tokens.state)), size=size)
+    return np.concatenate([first[0], read], axis=-2), state
+
+
+@plan_slip(SQUARE)
+def state_transposed(case: Computation) -> Iterator[Variant]:
+    """The state is transposed: rows of value features are taken for rows of key features."""
+    node = recurrence_node(case)
+    if node is None or case.problem.lengths["d"] != case.problem.lengths["e"]:
+        return
+    yield from _with_steps(case, _read_transposed, sentence="Queries read the transposed state: S q instead of Sᵀ q.")
+    if "past_state" in node.inputs:
+        changed = case.with_changed_value(node.inputs["past_state"], _transposed)
+        yield Variant(changed, "past_state is read transposed, as [value features, key features].")
+    if STATE in case.plan.by_name:
+        changed = case.with_changed_value(STATE, _transposed)
+        yield Variant(changed, "The present_state is transposed: it is [value features, key features].")
+
+
+def _read_transposed(token: Tokens) -> tuple[Array, Array]:
+    kept = _kept(token)
+    state = _after(token, kept, _written(token, kept))[1]
+    is_square = state.shape[-2] == state.shape[-1]  # not the sums of the keys
+    return token.query @ (state.mT if is_square else state), state
+
+
+def _transposed(x: Array) -> Array:
+    return x.mT
+
+
+@problem_slip("a recurrence maps queries and keys to features")
+def no_feature_map(case: Computation) -> Iterator[Variant]:
+    """The feature map is forgotten: queries and keys are read as they are."""
+    yield from _with_parameters(case.problem, "feature_map", feature_map="identity")
+
+
+@problem_slip("a recurrence divides what is read by q·Σk")
+def readings_not_normalized(case: Computation) -> Iterator[Variant]:
+    """What is read from the state is not divided by the product of the query and the sum of the keys."""
+    yield from _with_parameters(case.problem, "normalize", normalize=False)
+
+
+def _epsilons(case: Computation) -> Sequence[float]:
+    recurrence = case.problem.recurrence
+    has_epsilon = recurrence is not None and recurrence.parameters.get("feature_map") == "l2"
+    return [10.0 ** (-half / 2) for half in range(-2, 25)] if has_epsilon else []
+
+
+@problem_slip("a recurrence normalizes queries and keys by l2", number=FittedNumber("eps", _epsilons))
+def feature_map_eps(case: Computation, number: float) -> Iterator[Variant]:
+    """The l2 norm of queries and keys has another eps."""
+    recurrence = case.problem.recurrence
+    if recurrence is not None and recurrence.parameters.get("feature_map") == "l2":
+        own = recurrence.parameters["eps"]
+        sentence = f"The eps of l2, added to the squared length, is {instead_of(number, own)}."
+        yield from _with_parameters(case.problem, "eps", sentence, eps=number)
+
+
+def _with_parameters(problem: ProblemSpec, name: str, sentence: str = "", **given: Any) -> Iterator[Variant]:
+    """The problem whose recurrence has other parameters, where one is among those that it has."""
+    recurrence = problem.recurrence
+    if recurrence is not None and recurrence.record.is_built_in and name in recurrence.parameters:
+        changed: dict[str, Any] = {"recurrence": Operator(recurrence.record, {**recurrence.given, **given})}
+        yield Variant(replace(problem, **changed), sentence)

@@ -1,0 +1,145 @@
+"""Slips of the scores: their queries and keys, their limit, and what is added to them."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import count_of
+from attncli.checks.slips.masks import rules_of
+from attncli.checks.slips.records import Computation, FittedNumber, Variant, plan_slip, problem_slip, without
+from attncli.checks.slips.scale import own_scale
+from attncli.ops import elementwise, structural
+
+
+@plan_slip("there are as many queries as keys, of the same width", needs_all_queries=True)
+def query_key_swapped(case: Computation) -> Iterator[Variant]:
+    """Queries and keys are swapped: the table of scores is K Qᵀ, with a row for each key."""
+    score = case.node_of_stage("score")
+    if score is None or not {"query", "key"} <= set(score.inputs):
+        return
+    query, key = score.inputs["query"], score.inputs["key"]
+    if query != key and case.plan[query].shape == case.plan[key].shape:
+        yield Variant(case.with_inputs(score.name, query=key, key=query))
+
+
+@plan_slip("the queries and the keys are projected, by matrices of one shape")
+def query_key_weights_swapped(case: Computation) -> Iterator[Variant]:
+    """The projections of queries and keys are swapped: queries are made with W_K, keys with W_Q."""
+    query, key = map(case.node, ("query", "key"))
+    if query is None or key is None or query.function is not structural.project or key.function is not query.function:
+        return
+    own = [{name: node.inputs[name] for name in "wb" if name in node.inputs} for node in (query, key)]
+    shapes = [{name: case.plan[source].shape for name, source in inputs.items()} for inputs in own]
+    if shapes[0] == shapes[1]:
+        swapped = [
+            replace(node, inputs={"x": node.inputs["x"], **inputs})
+            for node, inputs in zip((query, key), reversed(own), strict=True)
+        ]
+        yield Variant(case.with_nodes(*swapped))
+
+
+@problem_slip("there is a softcap")
+def no_softcap(case: Computation) -> Iterator[Variant]:
+    """The softcap is forgotten: the scores are not limited."""
+    return without(case, "softcap")
+
+
+@plan_slip("there is a softcap and a mask")
+def softcap_after_mask(case: Computation) -> Iterator[Variant]:
+    """The softcap is applied after the mask: a masked score becomes −softcap instead of −∞, and takes part."""
+    capped, masked = map(case.node, ("capped_scores", "masked_scores"))
+    if capped is not None and masked is not None and rules_of(case):
+        uncapped = case.with_identity(capped.name, "scores")
+        yield Variant(uncapped.with_changed_value(masked.name, elementwise.softcap, options=capped.options))
+
+
+@plan_slip("there is a softcap, and that is not 1")
+def softcap_incomplete(case: Computation) -> Iterator[Variant]:
+    """The softcap lacks one of its two factors: tanh(s / softcap) is not multiplied by it, or s is not divided."""
+    capped = case.node("capped_scores")
+    if capped is not None and capped.options.get("cap", 1) != 1:
+        sentence = "The softcap is not multiplied by: the scores are tanh(s / softcap), and none exceeds 1."
+        yield Variant(case.with_function(capped.name, _capped_at_one), sentence)
+        sentence = "Scores are not divided by the softcap before the hyperbolic tangent: softcap · tanh(s)."
+        yield Variant(case.with_function(capped.name, _capped_undivided), sentence)
+
+
+@plan_slip("there is a softcap and a bias, of positions or the user's own")
+def softcap_after_bias(case: Computation) -> Iterator[Variant]:
+    """The softcap is applied after the bias is added, which it should not limit."""
+    capped, biased = case.node("capped_scores"), case.node(case.plan.results.get("biased_scores", ""))
+    if capped is not None and biased is not None and biased.name != capped.name and "cap" in capped.options:
+        uncapped = case.with_identity(capped.name, "scores")
+        yield Variant(uncapped.with_changed_value(biased.name, elementwise.softcap, options=capped.options))
+
+
+@problem_slip("there is a bias")
+def no_bias(case: Computation) -> Iterator[Variant]:
+    """The bias is forgotten: nothing is added to the scores."""
+    return without(case, "bias")
+
+
+@plan_slip("there is a bias, of positions or the user's own, and the scores are scaled, not by 1")
+def bias_scaled(case: Computation) -> Iterator[Variant]:
+    """The bias is added before the scores are scaled, and so it is scaled with them."""
+    scale, biases = own_scale(case.problem), _biases(case)
+    if scale in (None, 1) or not biases or case.node_of_stage("score") is None:
+        return
+    for name in biases:
+        case = case.with_changed_value(name, elementwise.scale, options={"scale": scale})
+    yield Variant(case)
+
+
+@plan_slip("there is a bias, of positions or the user's own")
+def bias_twice(case: Computation) -> Iterator[Variant]:
+    """The bias is added twice, as when it is in the mask that is handed to a kernel, too."""
+    for name in _biases(case):
+        sentence = f"The {'bias of positions' if name == 'position_bias' else name} is added twice."
+        yield Variant(case.with_changed_value(name, elementwise.scale, options={"scale": 2.0}), sentence)
+
+
+@plan_slip("a bias, of positions or the user's own, has several heads", needs_all_heads=True)
+def bias_of_other_head(case: Computation) -> Iterator[Variant]:
+    """Each head has the bias of the one after it, or before it."""
+    for name in _biases(case):
+        axis = case.plan.by_name[name].axis("h")
+        for by, which in ((-1, "after"), (1, "before")) if axis is not None and axis.length > 1 else ():
+            changed = case.with_changed_value(name, np.roll, options={"shift": by, "axis": -3})
+            yield Variant(changed, f"Each head has the bias of the one {which} it.")
+
+
+@plan_slip(
+    "queries and keys have several features",
+    number=FittedNumber(
+        "features", lambda case: range(1, case.problem.lengths.get("d", 1)), is_whole=True, is_size=True
+    ),
+)
+def features_left_out(case: Computation, number: int) -> Iterator[Variant]:
+    """Scores are products of some of the features alone, as where the last block of them is skipped."""
+    score = case.node_of_stage("score")
+    if score is None or "query" not in score.inputs:
+        return
+    changed = case.with_changed_value(score.inputs["query"], _first_features, options={"count": number})
+    yield Variant(changed, f"Only the first {count_of(number, 'feature')} of queries and keys are multiplied.")
+
+
+def _first_features(x: Array, *, count: int) -> Array:
+    """Rows of which all features after the first ones are 0."""
+    return np.where(np.arange(x.shape[-1]) < count, x, 0)
+
+
+def _biases(case: Computation) -> list[str]:
+    """The nodes of what is added to the scores; a bias of 0 and −∞ alone is a mask, and adds nothing."""
+    bias = case.problem.bias
+    adds = bias is not None and bool((np.isfinite(bias) & (bias != 0)).any())
+    return [name for name in ("position_bias", *(["bias"] if adds else [])) if name in case.plan.by_name]
+
+
+def _capped_at_one(scores: Array, *, cap: float) -> Array:
+    limited: Array = np.tanh(scores / cap)
+    return limited
+
+
+def _capped_undivided(scores: Array, *, cap: float) -> Array:
+    limited: Array = cap * np.tanh(scores)
+    return limited

@@ -1,0 +1,322 @@
+"""Slips of kernels that take keys tile by tile or in splits: sums that are not rescaled, keys too many or too few."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from math import e, exp, log
+
+from attncli.base.dtypes import HALF, Precision
+from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import count_of
+from attncli.checks.slips.records import (
+    Computation,
+    FittedNumber,
+    Variant,
+    evaluate_names,
+    plan_slip,
+    text_of,
+    tile_sizes,
+)
+from attncli.checks.slips.scale import own_scale
+from attncli.checks.slips.softmax import softmax_node
+from attncli.ops.contexts import weighted_sum
+from attncli.ops.normalizers import finite_max, safe_divide
+from attncli.plan.graph import Node
+
+MAX_TAIL, MAX_ZERO_KEYS = 511, 127  # keys that are left out, and that fill the last tile
+STARTS = (-5e4, 0.0)  # that are usual for a running maximum
+SPLITS = (*range(2, 17), 20, 24, 32, 48, 64, 128)
+LOW = "weights are a softmax, and all scores of a query are low"
+WHERE = "weights are a softmax, of several keys, and the output their weighted sum"
+
+Attend = Callable[..., Array]
+
+
+def _tile_sizes(case: Computation) -> Sequence[float]:
+    return tile_sizes(case.key_count) if reads_of_context(case) is not None else []
+
+
+def _counts(case: Computation) -> Sequence[float]:
+    """How many keys a tail may have."""
+    return range(1, min(case.key_count, MAX_TAIL + 1)) if reads_of_context(case) is not None else ()
+
+
+def _pads(case: Computation) -> Sequence[float]:
+    return range(1, MAX_ZERO_KEYS + 1) if reads_of_context(case) is not None else ()
+
+
+def _splits(case: Computation) -> Sequence[float]:
+    keys = case.key_count if reads_of_context(case) is not None else 0
+    return [count for count in SPLITS if count <= keys]
+
+
+def _starts(case: Computation) -> Sequence[float]:
+    """Numbers that a running maximum may begin at."""
+    return [-start for start in (0.0, 1e2, 1e3, 1e4, 5e4, 1e5)] if softmax_node(case) is not None else []
+
+
+def reads_of_context(case: Computation) -> Node | None:
+    """The node of the context, where it is the weighted sum of a softmax's weights; None elsewhere."""
+    context, weights = case.node("context"), softmax_node(case)
+    if context is None or weights is None or context.function is not weighted_sum:
+        return None
+    return context if context.inputs.get("weights") == weights.name else None
+
+
+def _with_context(case: Computation, attend: Attend, sentence: str, **options: float) -> Iterator[Variant]:
+    """The plan whose context is made of scores and values at once, as a kernel does it, by another function."""
+    context, weights = reads_of_context(case), softmax_node(case)
+    if context is None or weights is None:
+        return
+    inputs = {"scores": weights.inputs["scores"], "value": context.inputs["value"]}
+    options = {"temperature": weights.options.get("temperature", 1.0), **options}
+    changed = replace(context, function=attend, inputs=inputs, options=options, taps={}, notes=())
+    yield Variant(case.with_nodes(changed), sentence)
+
+
+@plan_slip(WHERE, number=FittedNumber("tile", _tile_sizes, is_whole=True))
+def accumulator_not_rescaled(case: Computation, number: int) -> Iterator[Variant]:
+    """In the online softmax the sum of values is not rescaled when a later tile has a larger maximum."""
+    sentence = f"The sum of values is not rescaled when a later tile of {count_of(number, 'key')} has a larger maximum."
+    yield from _with_context(case, _online, sentence, tile=number, rescales_values=False, rescales_sum=True)
+
+
+@plan_slip(WHERE, number=FittedNumber("tile", _tile_sizes, is_whole=True))
+def denominator_not_rescaled(case: Computation, number: int) -> Iterator[Variant]:
+    """In the online softmax the sum of exponentials is not rescaled when a later tile has a larger maximum."""
+    sentence = (
+        f"The sum of exponentials is not rescaled when a later tile of {count_of(number, 'key')} has a larger maximum."
+    )
+    yield from _with_context(case, _online, sentence, tile=number, rescales_values=True, rescales_sum=False)
+
+
+@plan_slip(WHERE, number=FittedNumber("tile", _tile_sizes, is_whole=True))
+def nothing_rescaled(case: Computation, number: int) -> Iterator[Variant]:
+    """In the online softmax neither sum is rescaled when a later tile has a larger maximum."""
+    sentence = f"Neither sum is rescaled when a later tile of {count_of(number, 'key')} has a larger maximum."
+    yield from _with_context(case, _online, sentence, tile=number, rescales_values=False, rescales_sum=False)
+
+
+@plan_slip(WHERE, number=FittedNumber("tile", _tile_sizes, is_whole=True))
+def denominator_of_last_tile(case: Computation, number: int) -> Iterator[Variant]:
+    """In the online softmax the sum of exponentials is that of the last tile alone."""
+    sentence = f"The sum of exponentials is that of the last tile of {count_of(number, 'key')} alone."
+    yield from _with_context(case, _online, sentence, tile=number, rescales_values=True, keeps_sum=False)
+
+
+@plan_slip(WHERE, number=FittedNumber("tile", _tile_sizes, is_whole=True))
+def tail_stale(case: Computation, number: int) -> Iterator[Variant]:
+    """What a tail does not fill of its tile still has the keys and values of the tile before, which take part."""
+    missing = -case.key_count % number
+    if missing and case.key_count > number:
+        sentence = (
+            f"The last tile of {number} keys still has {count_of(missing, 'key')} of the one before, which take part."
+        )
+        yield from _with_context(case, _with_stale_tail, sentence, tile=number)
+
+
+@plan_slip(WHERE, number=FittedNumber("tile", _tile_sizes, is_whole=True))
+def rescaled_in_another_base(case: Computation, number: int) -> Iterator[Variant]:
+    """In the online softmax sums are rescaled by powers of another base than that of the exponentials."""
+    for factor, wrong in ((1 / log(2), "exp((m − m′)/ln 2)"), (log(2), "2^(m − m′)")):
+        sentence = (
+            f"Both sums are rescaled by {wrong} instead of exp(m − m′) after each tile of {count_of(number, 'key')}."
+        )
+        options = {"tile": number, "rescales_values": True, "rescales_sum": True, "power": factor}
+        yield from _with_context(case, _online, sentence, **options)
+
+
+@plan_slip(WHERE, number=FittedNumber("keys", _pads, is_whole=True, is_size=True))
+def zero_keys_take_part(case: Computation, number: int) -> Iterator[Variant]:
+    """Keys and values of zeros that fill the last tile take part in the softmax, each with exp(0)."""
+    sentence = (
+        "One more logit of 0 takes part in the softmax, with no value: a key of zeros, or the sink of softmax1."
+        if number == 1
+        else f"Zeros take part in the softmax as {count_of(number, 'key')}, as where they fill the last tile."
+    )
+    yield from _with_context(case, _with_zero_keys, sentence, count=number)
+
+
+@plan_slip(WHERE, number=FittedNumber("keys", _counts, is_whole=True, is_size=True))
+def tail_dropped(case: Computation, number: int) -> Iterator[Variant]:
+    """The last keys, which do not fill a tile, are left out."""
+    which = "The last key is" if number == 1 else f"The last {number} keys are"
+    sentence = f"{which} left out, as a tail that does not fill a tile."
+    yield from _with_context(case, _without_tail, sentence, count=number)
+
+
+@plan_slip(WHERE, number=FittedNumber("splits", _splits, is_whole=True))
+def splits_averaged(case: Computation, number: int) -> Iterator[Variant]:
+    """The results of splits of the keys are averaged without the weights that their sums give them."""
+    sentence = f"The results of {number} splits of the keys are averaged, each with the same weight."
+    for spreads in (False, True):
+        yield from _with_context(case, _merged_splits, sentence, splits=number, base=1.0, spreads=spreads)
+
+
+@plan_slip(WHERE, number=FittedNumber("splits", _splits, is_whole=True))
+def splits_merged_in_base_2(case: Computation, number: int) -> Iterator[Variant]:
+    """The results of splits are merged by powers of 2 of a natural log-sum-exp, or by powers of e of one in base 2."""
+    sentence = f"{number} splits of the keys are merged by powers of 2 of natural log-sum-exps, instead of powers of e."
+    other = f"{number} splits of the keys are merged by powers of e of log-sum-exps in base 2, instead of powers of 2."
+    for base, text in ((2.0, sentence), (exp(1 / log(2)), other)):
+        for spreads in (False, True):
+            yield from _with_context(case, _merged_splits, text, splits=number, base=base, spreads=spreads)
+
+
+@plan_slip(WHERE, number=FittedNumber("splits", _splits, is_whole=True))
+def splits_merged_without_maxima(case: Computation, number: int) -> Iterator[Variant]:
+    """The results of splits are merged by their sums of exponentials, without the maxima that were subtracted."""
+    sentence = f"{number} splits of the keys are merged by their sums of exponentials, without their maxima."
+    for spreads in (False, True):
+        options = {"splits": number, "base": e, "keeps_maxima": False, "spreads": spreads}
+        yield from _with_context(case, _merged_splits, sentence, **options)
+
+
+@plan_slip(LOW, is_paired=False, number=FittedNumber("value", _starts, is_whole=True, usual=STARTS))
+def maximum_not_below(case: Computation, number: float) -> Iterator[Variant]:
+    """The running maximum begins at a finite number instead of −∞: exponentials of lower scores vanish."""
+    node, scale = softmax_node(case), own_scale(case.problem)
+    if node is None:
+        return
+    dtype = _type_of_exponentials(case)
+    starts = {number: ""} if scale is None or number == 0 else {number * scale: " of the unscaled scores", number: ""}
+    begins = text_of(number) if number >= 0 else f"−{text_of(-number)}"
+    for start, what in starts.items() if _vanish_below(case, node, max(starts)) else ():
+        sentence = f"The running maximum{what} begins at {begins} instead of −∞: exponentials vanish in {dtype}."
+        options = {"start": start, "dtype": dtype}
+        yield Variant(case.with_function(node.name, _softmax_from_maximum, **options), sentence)
+
+
+@plan_slip(LOW, is_paired=False, number=FittedNumber("tile", _tile_sizes, is_whole=True))
+def maximum_0_after_hidden_tile(case: Computation, number: int) -> Iterator[Variant]:
+    """The running maximum is 0 after a tile whose keys are all hidden: exponentials of low scores vanish."""
+    node = softmax_node(case)
+    if node is not None and "visible" in case.plan.by_name and _vanish_below(case, node, 0.0):
+        dtype = _type_of_exponentials(case)
+        sentence = f"The running maximum is 0 after a tile of {number} hidden keys: exponentials vanish in {dtype}."
+        options = {"start": 0.0, "dtype": dtype, "tile": number}
+        yield Variant(case.with_function(node.name, _softmax_from_maximum, **options), sentence)
+
+
+def _vanish_below(case: Computation, node: Node, start: float) -> bool:
+    """Whether all exponentials of a row with visible keys vanish in their type, of which so much is subtracted."""
+    name, dtype = node.inputs["scores"], _type_of_exponentials(case)
+    largest = evaluate_names(case.plan, case.problem, [name], case.problem.precision)[name].max(axis=-1)
+    lowest = float(np.min(largest, initial=np.inf, where=~np.isneginf(largest))) / node.options.get("temperature", 1.0)
+    return bool(lowest - start < np.log(np.finfo(Precision(dtype).numpy_name).tiny))
+
+
+def _type_of_exponentials(case: Computation) -> str:
+    """The type that kernels compute exponentials in."""
+    return "float32" if case.dtype in HALF else case.dtype
+
+
+def _softmax_from_maximum(
+    scores: Array, *, start: float, dtype: str, tile: int | None = None, temperature: float = 1.0
+) -> Array:
+    """The weights of exponentials, rounded to a type, of which no less than a number is subtracted.
+
+    With a tile that holds for the rows that have one of this size whose keys are all hidden.
+    """
+    powers, precision = scores / temperature, Precision(dtype)
+    largest = finite_max(powers)
+    subtracted = np.maximum(largest, start)
+    if tile is not None:
+        hidden = np.isneginf(powers)
+        tiles = [hidden[..., first : first + tile].all(-1, keepdims=True) for first in range(0, hidden.shape[-1], tile)]
+        subtracted = np.where(np.any(tiles, axis=0), subtracted, largest)
+    with np.errstate(under="ignore"):
+        exponentials = precision.widen(precision.round(np.exp(powers - subtracted)))
+    return safe_divide(exponentials, exponentials.sum(axis=-1, keepdims=True))
+
+
+def _online(
+    scores: Array,
+    value: Array,
+    *,
+    temperature: float,
+    tile: int,
+    rescales_values: bool,
+    rescales_sum: bool = True,
+    keeps_sum: bool = True,
+    power: float = 1.0,
+) -> Array:
+    """A weighted sum, tile by tile, with or without the factors of a new maximum, or the sum of what was before."""
+    shape = scores.shape[:-1]
+    largest, total = np.full(shape, -np.inf), np.zeros(shape)
+    values = np.zeros((*shape, value.shape[-1]))
+    for first in range(0, scores.shape[-1], tile):
+        part, part_values = scores[..., first : first + tile] / temperature, value[..., first : first + tile, :]
+        with np.errstate(all="ignore"):
+            new = np.maximum(largest, part.max(axis=-1))
+            finite = np.where(np.isfinite(new), new, 0)
+            factor = np.where(np.isneginf(largest), 0, np.exp(power * (largest - finite)))
+            exponentials = np.exp(part - finite[..., None])
+        values = (values * factor[..., None] if rescales_values else values) + exponentials @ part_values
+        before = total * factor if rescales_sum else total
+        total = (before if keeps_sum else 0) + exponentials.sum(axis=-1)
+        largest = new
+    return _quotient(values, total)
+
+
+def _quotient(values: Array, total: Array) -> Array:
+    """Sums of values by sums of exponentials; 0 where no key is visible."""
+    quotient: Array = values / np.where(total > 0, total, 1)[..., None]
+    return quotient
+
+
+def _with_zero_keys(scores: Array, value: Array, *, temperature: float, count: int) -> Array:
+    """A weighted sum with so many keys more whose scores and values are 0."""
+    largest = np.maximum(scores.max(axis=-1, keepdims=True), 0)
+    exponentials = np.exp((scores - largest) / temperature)
+    total = exponentials.sum(axis=-1) + count * np.exp(-largest[..., 0] / temperature)
+    return _quotient(exponentials @ value, total)
+
+
+def _without_tail(scores: Array, value: Array, *, temperature: float, count: int) -> Array:
+    return _attended(scores[..., :-count] / temperature, value[..., :-count, :])[0]
+
+
+def _with_stale_tail(scores: Array, value: Array, *, temperature: float, tile: int) -> Array:
+    """A weighted sum with the keys again that the tile before has where the last tile has none."""
+    keys = scores.shape[-1]
+    again = slice(keys - tile, keys // tile * tile)
+    scores = np.concatenate([scores, scores[..., again]], axis=-1)
+    return _attended(scores / temperature, np.concatenate([value, value[..., again, :]], axis=-2))[0]
+
+
+def _attended(scores: Array, value: Array) -> tuple[Array, Array, Array]:
+    """The weighted sum, the logarithm of the sum and the maximum of each row; 0, −∞ and 0 where no key is visible."""
+    largest = scores.max(axis=-1, keepdims=True)
+    largest = np.where(np.isfinite(largest), largest, 0)
+    exponentials = np.exp(scores - largest)
+    total = exponentials.sum(axis=-1)
+    with np.errstate(divide="ignore"):
+        return _quotient(exponentials @ value, total), np.log(total), largest[..., 0]
+
+
+def _merged_splits(
+    scores: Array,
+    value: Array,
+    *,
+    temperature: float,
+    splits: int,
+    base: float,
+    keeps_maxima: bool = True,
+    spreads: bool = False,
+) -> Array:
+    """Weighted sums of nearly equal splits, merged with the weights base^lse, in which maxima may be left out."""
+    keys = scores.shape[-1]
+    size = -(-keys // splits)
+    bounds = [*range(0, keys, size), keys]
+    if spreads:  # the first ones have one more
+        bounds = [at * (keys // splits) + min(at, keys % splits) for at in range(splits + 1)]
+    parts = [
+        _attended(scores[..., first:end] / temperature, value[..., first:end, :]) for first, end in pairwise(bounds)
+    ]
+    outputs, sums, maxima = map(np.stack, zip(*parts, strict=True))
+    sums = sums + maxima if keeps_maxima else sums
+    largest = sums.max(axis=0)
+    exponents = np.where(np.isneginf(sums), -np.inf, sums - np.where(np.isfinite(largest), largest, 0))
+    shares = np.where(np.isneginf(exponents), 0, np.exp(np.maximum(exponents, -700) * log(base)))
+    return _quotient((outputs * shares[..., None]).sum(axis=0), shares.sum(axis=0))

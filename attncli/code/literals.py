@@ -1,0 +1,164 @@
+"""Numbers and arrays as code: written in place where they are few, otherwise loaded from files."""
+
+import math
+from dataclasses import dataclass, field
+from itertools import chain, count
+from typing import Any
+
+from attncli.base.dtypes import HELD_AS_SINGLE, Precision
+from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import Array, np
+from attncli.code.names import MODULES, in_torch
+from attncli.ops.code import Library
+
+INLINE = 64  # numbers of an array that is written in place
+INLINE_ON_STANDARD_OUTPUT = 10_000  # which has no files beside it
+LINE_WIDTH = 110
+EXPECTED_DIGITS = 12  # of results that are compared
+
+
+def option_text(value: Any) -> str:
+    """An option as code.
+
+    >>> option_text(5.0), option_text(float("inf")), option_text((2, 3)), option_text("tanh")
+    ('5.0', 'np.inf', '(2, 3)', "'tanh'")
+    """
+    if isinstance(value, (float, np.floating)):
+        return repr(float(value)) if math.isfinite(value) else _number_text(float(value))
+    return repr(value)
+
+
+def _number_text(x: float, digits: int | None = None) -> str:
+    """A number as code; a whole one as NumPy prints it: `2.`."""
+    if not math.isfinite(x):
+        return "np.nan" if math.isnan(x) else "np.inf" if x > 0 else "-np.inf"
+    if x == int(x) and abs(x) < 2**53:
+        return f"{int(x)}." if x or math.copysign(1, x) > 0 else "-0."
+    return repr(x) if digits is None else f"{x:.{digits}g}"
+
+
+@dataclass
+class ArrayWriter:
+    """Writes arrays as code in one library; `files` has those that are loaded, by the names of their files.
+
+    `stem` is what the names of files begin with; None where there can be no files.
+    """
+
+    library: Library
+    precision: Precision
+    stem: str | None
+    files: dict[str, Array] = field(default_factory=dict)
+
+    @property
+    def real_type(self) -> str:
+        """The name of the type that a script computes in: float32 for the narrow ones."""
+        name = self.precision.name
+        return "float32" if name in ("float16", *HELD_AS_SINGLE) else name
+
+    def lines(self, name: str, array: Array, *, digits: int | None = None) -> list[str]:
+        """The lines that make an array, by the name of its file; the first has no indentation."""
+        array = self._converted(array)
+        if self._is_inline(array, name):
+            return self._inline(array, digits)
+        file = self._free_file(name, array)
+        self.files[file] = array
+        loaded = f"np.load({file!r})"
+        return [loaded if self.library == "numpy" else f"torch.from_numpy({loaded})"]
+
+    def _free_file(self, name: str, array: Array) -> str:
+        """The name of the file of an array; parts of an example may have several of one name."""
+        numbers = chain([""], (f".{number}" for number in count(2)))
+        names = (f"{self.stem}.{name}{number}.npy" for number in numbers)
+        return next(own for own in names if own not in self.files or self._is_in(own, array))
+
+    def _is_in(self, file: str, array: Array) -> bool:
+        """Whether a file has this array."""
+        return np.array_equal(self.files[file], array, equal_nan=array.dtype.kind == "f")
+
+    def _converted(self, array: Array) -> Array:
+        """The array in the type of the script; of booleans and whole numbers as it is."""
+        return array.astype(self.real_type) if array.dtype.kind == "f" else array
+
+    def _is_inline(self, array: Array, name: str) -> bool:
+        """Whether an array is written in place; raises AttnError where it can't be, and there are no files."""
+        if array.dtype == np.longdouble and not np.array_equal(array, array.astype(np.float64), equal_nan=True):
+            limit = 0
+        else:
+            limit = INLINE_ON_STANDARD_OUTPUT if self.stem is None else INLINE
+        if array.size > limit and self.stem is None:
+            message = (
+                f"{name.removesuffix('.expected')} has {array.size} numbers, which are in a file beside the script"
+            )
+            raise AttnError(message, hint="name the script: -o attention.py")
+        return array.size <= limit
+
+    def _inline(self, array: Array, digits: int | None) -> list[str]:
+        """An array with its numbers."""
+        call, kind = "np.array(", array.dtype.kind
+        dtype = {"b": "bool", "f": "" if self._is_default else f"{MODULES[self.library]}.{self.real_type}"}.get(
+            kind, ""
+        )
+        if not array.size:
+            return self._translated([f"np.zeros({array.shape}{dtype and f', dtype={dtype}'})"])
+        texts = [_cell_text(x, kind, digits) for x in array.ravel()]
+        cells = np.array(texts, dtype=object).reshape(array.shape)
+        return self._translated(_nested(call, cells, f"{dtype and f', dtype={dtype}'})"))
+
+    def _translated(self, lines: list[str]) -> list[str]:
+        return [in_torch(line) for line in lines] if self.library == "torch" else lines
+
+    @property
+    def _is_default(self) -> bool:
+        """Whether numbers with a decimal point have the type of the script; PyTorch's default is set to it."""
+        return self.library == "torch" or self.real_type == "float64"
+
+
+def _cell_text(x: Any, kind: str, digits: int | None) -> str:
+    """One number of an array as code."""
+    if kind != "f":
+        return str(int(x))
+    if x.dtype == np.float32 and np.isfinite(x) and x != np.trunc(x) and digits is None:
+        return str(x)
+    return _number_text(float(x), digits)
+
+
+def _nested(before: str, cells: Any, after: str) -> list[str]:
+    """Nested lists of cells as lines, a row on each unless all are short."""
+    if cells.ndim == 0:
+        return [f"{before}{cells.item()}{after}"]
+    whole = f"{before}{_one_line(cells)}{after}"
+    if len(whole) <= LINE_WIDTH and (cells.ndim < 3 or cells.shape[0] < 2):
+        return [whole]
+    if cells.ndim > 1:
+        width = max(map(len, cells.flat))
+        cells = np.array([text.rjust(width) for text in cells.flat], dtype=object).reshape(cells.shape)
+    lines = _broken(cells)
+    if after.startswith(", "):  # more arguments have a line of their own, as a formatter would write it
+        lines, after = [*_with_comma(lines), f"{after[2:-1]},"], ")"
+    return [before, *(f"    {line}" for line in lines), after]
+
+
+def _one_line(cells: Any) -> str:
+    """Nested lists of cells in one line."""
+    if cells.ndim == 0:
+        return str(cells.item())
+    if cells.ndim == 1:
+        return f"[{', '.join(cells)}]"
+    return f"[{', '.join(_one_line(row) for row in cells)}]"
+
+
+def _broken(cells: Any) -> list[str]:
+    """Nested lists of cells, a row on each line, and long rows on several."""
+    line = _one_line(cells)
+    if cells.ndim == 1 or (len(line) <= LINE_WIDTH - 30 and cells.ndim < 2):
+        if len(line) <= LINE_WIDTH - 10:
+            return [line]
+        per_line = max((LINE_WIDTH - 10) // (max(map(len, cells)) + 2), 1)
+        parts = [", ".join(cells[at : at + per_line]) for at in range(0, len(cells), per_line)]
+        return ["[", *(f"    {part}," for part in parts), "]"]
+    inner = [line for row in cells for line in _with_comma(_broken(row))]
+    return ["[", *(f"    {line}" for line in inner), "]"]
+
+
+def _with_comma(lines: list[str]) -> list[str]:
+    return [*lines[:-1], f"{lines[-1]},"]

@@ -1,0 +1,1 @@
+"""Variants of a problem side by side."""

@@ -1,0 +1,1 @@
+"""Worked examples, each a file, and how they are shown and checked."""

@@ -1,0 +1,1 @@
+"""Weights and numbers learned from a target."""

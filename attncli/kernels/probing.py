@@ -1,0 +1,293 @@
+"""How a function is called, found by trying: the library of its arrays, their layout, and what inputs it takes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import Array, np
+from attncli.engine.run import run
+from attncli.kernels.calls import (
+    LAYOUTS,
+    NO_HEADS,
+    OUTPUT,
+    Interface,
+    describe_layout,
+    find_returns,
+    first_annotation,
+    visible_table,
+)
+from attncli.kernels.cases import BOUNDS, PAGE_SIZE, PAGES, CaseMaker, Extra, KernelCase, Scope, Sizes
+from attncli.kernels.process import CallFailure, FunctionDescription, Returned
+from attncli.kernels.report import Failure
+from attncli.kernels.trial import COMMAND, NUMPY, TORCH, TYPES, Trial, largest_number
+from attncli.problem.arrays import GivenArray
+from attncli.problem.conventions import find_convention
+from attncli.problem.spec import ProblemSpec
+
+PROBE = Sizes(2, 3, 3, 5, 5, 4, 4)  # no two axes that a layout could confuse have the same length
+PLAIN_LAYOUTS = ("bhnd", "hnd", NO_HEADS)  # which differ in how many axes there are, so that the shape tells them apart
+# How well a call works: it gives the right numbers, the right shape, or anything else, or it raises in code of the
+# user's own; then, worse, it refuses the arrays, or raises in a library. No other is tried after one without an end.
+_RIGHT, _SHAPE, _OTHER, _RAISED, _REFUSED, _IN_LIBRARY, _TIMED_OUT = range(7)
+_FOUND_NO_ARRAY = ("tensor", "torch")  # in the text of an error where NumPy's arrays are not what a function takes
+_ARRAYS = {NUMPY: "NumPy arrays", TORCH: "PyTorch tensors", COMMAND: ".npz files"}
+LOOSE = 1e-3  # of the largest number: so near are results of the right layout in any type
+
+
+def find_call(trial: Trial, found: FunctionDescription) -> None:
+    """Find the library of the arrays, the layout and what is returned: as chosen, or with which the function works.
+
+    The first with which it gives the right numbers is taken; otherwise of the PLAIN_LAYOUTS the first in which the
+    output has the right shape, or else the first.
+    """
+    options = trial.options
+    libraries = [options.library] if options.library else _libraries(found)
+    layouts = [options.layout] if options.layout else _layouts(trial)
+    best: _Probe | None = None
+    is_done = False
+    for library in libraries:
+        failures = []
+        for layout in layouts:
+            probe = _probe_types(trial, replace(trial.interface, library=library, layout=layout))
+            failures += [probe.failure] if probe.failure is not None else []
+            may_be_taken = best is None or layout in PLAIN_LAYOUTS or probe.quality in (_RIGHT, _REFUSED)
+            if may_be_taken and (best is None or probe.rank < best.rank):
+                best = probe
+            is_done = probe.quality in (_RIGHT, _TIMED_OUT)
+            if is_done:
+                break
+        if is_done:
+            break
+        if options.library is None and library == NUMPY and TORCH not in libraries and _are_no_tensors(failures):
+            libraries.append(TORCH)
+    assert best is not None
+    _check_can_be_called(trial, best, libraries)
+    trial.interface = best.interface
+    if options.returns is not None:
+        trial.interface = replace(trial.interface, returns=options.returns)
+    is_found = best.quality == _RIGHT
+    found_or_not = ", found by trying" if is_found else ", assumed, for none gave the right numbers (--layout)"
+    how = "" if len(libraries) * len(layouts) == 1 else found_or_not
+    arrays = _ARRAYS[trial.interface.library]
+    own_layout = describe_layout(trial.interface.layout)
+    trial.remarks.append(f"{trial.interface.signature}: {arrays}, {own_layout}{how}")
+
+
+@dataclass(frozen=True)
+class _Probe:
+    """How well a call works, how it is made, and how it failed, if it gave nothing."""
+
+    quality: int
+    interface: Interface
+    failure: CallFailure | None = None
+
+    @property
+    def rank(self) -> int:
+        """The smaller the better: of those that give other numbers and that raise in own code the first is taken."""
+        return min(self.quality, _OTHER) if self.quality <= _RAISED or self.quality == _TIMED_OUT else self.quality
+
+
+def _are_no_tensors(failures: Sequence[CallFailure]) -> bool:
+    """Whether what was raised says that NumPy's arrays are not the tensors that a function takes."""
+    of_types = [one.sentence.casefold() for one in failures if one.cause.startswith(("TypeError ", "AttributeError "))]
+    names_array = any("numpy.ndarray' object has no attribute" in text for text in of_types)
+    return names_array or any(word in text for text in of_types for word in _FOUND_NO_ARRAY)
+
+
+def _check_can_be_called(trial: Trial, best: _Probe, libraries: Sequence[str]) -> None:
+    """Raise AttnError where a library refuses what the function is given in every layout: that is no wrong number."""
+    if best.failure is None or best.quality not in (_REFUSED, _IN_LIBRARY) or not best.failure.is_in_library:
+        return
+    arrays = " or ".join(_ARRAYS[library] for library in libraries)
+    layouts = f"in layout {trial.options.layout}" if trial.options.layout else "in any layout"
+    message = f"can't be called with {arrays} {layouts}: it {best.failure.sentence}"
+    raise AttnError(message, where=trial.interface.function, hint="write a function (query, key, value) that calls it")
+
+
+def _probe_types(trial: Trial, interface: Interface) -> _Probe:
+    """How well a call works, in the first type in which it gives something."""
+    dtypes = ("float64", "float32") if trial.description.dtypes is None else trial.description.dtypes[:1]
+    probes = []
+    for dtype in dtypes:
+        probes.append(_probe(trial, interface, dtype))
+        if probes[-1].failure is None or probes[-1].quality == _TIMED_OUT:
+            return probes[-1]
+    return min(probes, key=lambda probe: probe.quality)
+
+
+def _libraries(found: FunctionDescription) -> list[str]:
+    """The libraries of arrays to try, the likelier first: by annotations, and by what the module imports."""
+    annotations = first_annotation(found.parameters)
+    if "torch" in annotations or "tensor" in annotations:
+        return [TORCH]
+    if "ndarray" in annotations or "numpy" in annotations:
+        return [NUMPY]
+    return [TORCH, NUMPY] if found.uses_torch else [NUMPY]
+
+
+def _layouts(trial: Trial) -> list[str]:
+    """The layouts to try, the likelier first; heads are side by side only where the function knows their number."""
+    knows_heads = "heads" in trial.interface.keys or trial.description.heads is not None
+    name = trial.description.convention
+    own = () if name is None else find_convention(name).layouts
+    likely = ["nhd", "hnd", NO_HEADS] if "packed" in trial.interface.needed else []
+    likely += ["bnhd"] if PAGES in trial.interface.keys else []  # as pages have them
+    layouts = dict.fromkeys((*likely, *own, "bhnd", "hnd", NO_HEADS, "bnhd", "nhd"))
+    return [layout for layout in layouts if layout in LAYOUTS] + (["bnd"] if knows_heads else [])
+
+
+def _probe(trial: Trial, interface: Interface, dtype: str) -> _Probe:
+    """How well a call works with arrays of a type."""
+    scope = _first_scope(trial, interface)
+    case = CaseMaker(scope).make(_sizes(PROBE, scope), dtype)
+    before, trial.interface = trial.interface, interface
+    try:
+        problem = trial.problem_of(case)
+        returned = trial.runner.call(interface.call(case, problem, trial.visible))
+        if isinstance(returned, CallFailure):
+            return _Probe(_quality_of(returned), interface, returned)
+        interface = replace(interface, returns=find_returns(returned, case, interface.layout) or (OUTPUT,))
+        trial.interface = interface
+        results = trial.results(case, returned)
+        output = None if isinstance(results, Failure) or OUTPUT not in results else results[OUTPUT].array
+        if output is None:
+            return _Probe(_OTHER, interface)
+        reference = _reference(problem, OUTPUT)
+        return _Probe(_RIGHT if _is_near(output.reshape(reference.shape), reference) else _SHAPE, interface)
+    finally:
+        trial.interface = before
+
+
+def _quality_of(failure: CallFailure) -> int:
+    """How well a call works that gives nothing."""
+    if failure.kind == "timeout":
+        return _TIMED_OUT
+    if failure.is_refusal:
+        return _REFUSED
+    return _IN_LIBRARY if failure.is_in_library else _RAISED
+
+
+def find_mask(trial: Trial) -> None:
+    """Find whether the mask is numbers that are added to the scores, −∞ where a key is hidden, and not a boolean.
+
+    Tried where no convention says what it is; a query that sees no key may have any result.
+    """
+    interface = trial.interface
+    if "mask" not in interface.extras or trial.description.convention is not None:
+        return
+    scope = _first_scope(trial, interface)
+    dtype = (trial.description.dtypes or ("float32",))[0]
+    for adds_masks in (False, True):
+        trial.interface = replace(interface, adds_masks=adds_masks)
+        extras: Sequence[Extra] = ("mask", "bias") if adds_masks else ("mask",)
+        case = CaseMaker(scope).make(_sizes(PROBE, scope), dtype, extras=extras)
+        found = _output_of(trial, case)
+        problem = trial.problem_of(case)
+        visible = visible_table(problem)
+        sees = np.broadcast_to(visible, (*(1,) * (4 - visible.ndim), *visible.shape)).any(axis=-1)  # [b h n]
+        right = _reference(problem, OUTPUT)
+        if isinstance(found, dict) and OUTPUT in found:
+            output = found[OUTPUT].array.reshape(right.shape)
+            seen = np.broadcast_to(sees, right.shape[:-1])
+            if _is_near(output[seen], right[seen]):
+                if adds_masks:
+                    name = next(one.parameter for one in interface.passed if one.key == "mask")
+                    trial.remarks.append(
+                        f"{name}: numbers added to the scores, −∞ where a key is hidden, found by trying"
+                    )
+                return
+    trial.interface = interface
+
+
+def _is_near(output: Array, right: Array) -> bool:
+    """Whether numbers are the right ones in any type."""
+    with np.errstate(all="ignore"):
+        return bool(np.allclose(output, right, rtol=0, atol=LOOSE * largest_number(right), equal_nan=True))
+
+
+def _reference(problem: ProblemSpec, name: str) -> Array:
+    """What attn computes, [b h n e]."""
+    found: Array = getattr(run(problem, name), name)
+    return found
+
+
+def _first_scope(trial: Trial, interface: Interface) -> Scope:
+    """The scope before anything but the layout is known."""
+    description, layout = trial.description, interface.layout
+    has_batch = "b" in layout and "packed" not in interface.needed
+    knows_heads = "h" in layout or "heads" in interface.keys or description.heads is not None
+    knows_groups = bool({"kv_heads", "enable_gqa"} & interface.keys)
+    if layout == NO_HEADS:
+        heads = [(1, 1)]
+    elif description.heads is not None or description.kv_heads is not None:
+        kv_heads = description.kv_heads or description.heads or 1
+        several = [description.heads] if description.heads else [2 * kv_heads, kv_heads, 3 * kv_heads]
+        heads = [(count, kv_heads if description.kv_heads else count) for count in several]
+    else:
+        heads = [(2, 2), (1, 1), (3, 3)] if knows_heads else [(1, 1)]
+        heads += [(4, 2), (2, 1), (6, 3), (6, 2)] if knows_groups and knows_heads else []
+    return Scope(
+        heads=heads,
+        has_batch=has_batch,
+        has_memories=interface.library != COMMAND,
+        extras=_extras(trial, interface),
+        needed=interface.needed,
+        has_gradients=trial.options.is_backward,
+        page_size=PAGE_SIZE if PAGES in interface.keys else 1,
+        have_same_bounds=BOUNDS[0] in interface.keys and BOUNDS[1] not in interface.keys,
+        scale=trial.scale,
+    )
+
+
+def _extras(trial: Trial, interface: Interface) -> Sequence[Extra]:
+    """The further arguments that are tried: those that the problem does not say already."""
+    said = set(trial.description.document)
+    return [extra for extra in interface.extras if extra not in said]
+
+
+def _sizes(sizes: Sizes, scope: Scope) -> Sizes:
+    """Sizes within a scope: the most different heads."""
+    heads, kv_heads = (
+        max(scope.heads, key=lambda pair: (pair[0] == pair[1], pair)) if len(scope.heads) > 1 else scope.heads[0]
+    )
+    return replace(sizes, batch=sizes.batch if scope.has_batch else 1, heads=heads, kv_heads=kv_heads)
+
+
+def find_scope(trial: Trial) -> Scope:
+    """What inputs the function takes: types, and values of another width than keys; what it does not take is said."""
+    scope = _first_scope(trial, trial.interface)
+    chosen = trial.description.dtypes
+    dtypes = list(chosen or TYPES.get(trial.interface.library, TYPES[NUMPY]))
+    maker = CaseMaker(scope)
+    refused: dict[str, str] = {}
+    for dtype in dtypes if chosen is None and len(dtypes) > 1 else ():
+        found = _call(trial, maker.make(_sizes(PROBE, scope), dtype))
+        if isinstance(found, CallFailure) and found.kind == "raised":
+            refused[dtype] = found.sentence
+        elif isinstance(found, CallFailure) and found.kind == "timeout":
+            break
+    if len(refused) < len(dtypes):
+        dtypes = [dtype for dtype in dtypes if dtype not in refused]
+        trial.untried += [f"{dtype}: it {sentence}" for dtype, sentence in refused.items()]
+    scope = replace(scope, dtypes=dtypes)
+    same, wide = _sizes(PROBE, scope), replace(_sizes(PROBE, scope), value_features=PROBE.features + 2)
+    usual = _output_of(trial, maker.make(same, dtypes[0]))
+    if isinstance(usual, dict):
+        other = _output_of(trial, maker.make(wide, dtypes[0]))
+        if not isinstance(other, dict):
+            trial.untried.append(f"values of another width than keys: it {other}")
+            scope = replace(scope, has_other_value_features=False)
+    return scope
+
+
+def _call(trial: Trial, case: KernelCase) -> Returned | CallFailure:
+    return trial.runner.call(trial.interface.call(case, trial.problem_of(case), trial.visible))
+
+
+def _output_of(trial: Trial, case: KernelCase) -> "dict[str, GivenArray] | str":
+    """What the function returns of an input, or why it is nothing."""
+    returned = _call(trial, case)
+    if isinstance(returned, CallFailure):
+        return returned.sentence
+    results = trial.results(case, returned)
+    return results.sentence if isinstance(results, Failure) else results

@@ -1,0 +1,267 @@
+"""The run of a trial: every input, and one that fails made as small as can be, with the mistake that explains it."""
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from attncli.base.errors import AttnError
+from attncli.base.text import count_of, join_words
+from attncli.checks.check import check
+from attncli.checks.report import Explanation
+from attncli.io.problem_files import Origin, RawValue
+from attncli.kernels.calls import NO_HEADS, PASSED_KEYS, Interface, parameters_said
+from attncli.kernels.cases import CaseMaker, KernelCase, Scope
+from attncli.kernels.probing import find_call, find_mask, find_scope
+from attncli.kernels.process import CallFailure, FunctionDescription, Runner
+from attncli.kernels.report import Failure, Kind, OtherFailure, Smallest, TrialReport
+from attncli.kernels.shrink import Shrinker
+from attncli.kernels.trial import COMMAND, Description, Trial, TrialOptions
+from attncli.problem.conventions import CONVENTIONS
+from attncli.problem.fields import GRADIENT_PREFIX
+from attncli.problem.spec import DEFAULTS
+
+CALL_HINT = "--layout and --arrays say how it takes its arguments"
+MOST_FAILURES = 50  # then no other inputs are tried
+MOST_ENDED = 4  # calls that end the process or the time: then no other inputs are tried
+SHRINK_SECONDS = 15.0
+MOST_SHRINKS = 4000  # inputs that are tried to make one smaller
+NAMED_INPUTS = 3  # on which mistakes are looked for
+ENOUGH_INPUTS = 2  # of these, which a mistake is to explain
+ENOUGH_NUMBERS = 12  # in what is returned, for a mistake to be told from others
+# The failure that is made small: of those with numbers, which say most, the one on most inputs; else the first.
+NUMERIC: Sequence[Kind] = ("differs", "not_finite")  # of these a mistake may be named
+KINDS: Sequence[Kind] = ("result", "raised", "changed", "crashed", "timeout")
+
+
+def try_function(
+    runner: Runner, interface: Interface, found: FunctionDescription, description: Description, options: TrialOptions
+) -> TrialReport:
+    """Try a function on inputs that reveal mistakes; the smallest on which it fails is made as small as can be.
+
+    Raises AttnError where it can't be called as it should be, or refuses all inputs.
+    """
+    if options.library != COMMAND:  # what a program has built in is said by the options
+        _check_is_passed(interface, found, description)
+    trial = Trial(runner, interface, description, options)
+    find_call(trial, found)
+    find_mask(trial)
+    scope = find_scope(trial)
+    return _run(trial, scope)
+
+
+def _check_is_passed(interface: Interface, found: FunctionDescription, description: Description) -> None:
+    """Raise AttnError where a key may be an argument of a function that says nothing of its parameters."""
+    if any(not one.takes_any for one in found.parameters or ()):
+        return
+    keys = [key for key in description.document if key in PASSED_KEYS]
+    if keys:
+        names = join_words(keys)
+        message = f"does not say what its parameters are, so {names} can't be passed"
+        hint = f"write a function (query, key, value) that calls it with {names}"
+        raise AttnError(message, where=interface.function, hint=hint)
+
+
+def _cases(trial: Trial, scope: Scope) -> list[KernelCase]:
+    maker = CaseMaker(scope, trial.options.seed)
+    own = trial.description.given
+    own = own if own is None or trial.options.is_backward else own.without("grad_output")
+    given = [] if own is None else [own]
+    return [*given, *maker.systematic(), *maker.drawn(trial.options.inputs)]
+
+
+def _run(trial: Trial, scope: Scope) -> TrialReport:
+    """Try all inputs, and make one that fails small."""
+    cases = _cases(trial, scope)
+    failures: list[tuple[KernelCase, Failure]] = []
+    refusals: dict[str, int] = {}
+    count, ended, is_stopped = 0, 0, False
+    for done, case in enumerate(cases):
+        trial.options.progress(done, len(cases))
+        found = trial.judge(case)
+        if isinstance(found, CallFailure):
+            refusals[found.sentence] = refusals.get(found.sentence, 0) + 1
+            continue
+        count += 1
+        if found is not None:
+            failures.append((case, found))
+            ended += found.kind in ("crashed", "timeout")
+        is_stopped = ended >= MOST_ENDED or len(failures) >= MOST_FAILURES
+        if is_stopped:
+            break
+    if not count:
+        sentence = next(iter(refusals), "returns nothing")
+        raise AttnError(f"it refuses every input: it {sentence}", where=trial.interface.function, hint=CALL_HINT)
+    trial.untried += [f"{count_of(number, 'input')}: it {sentence}" for sentence, number in refusals.items()]
+    report = _report(trial, scope, count, len(failures))
+    report = replace(report, is_stopped=is_stopped)
+    return report if not failures else _with_smallest(trial, scope, report, failures)
+
+
+def _report(trial: Trial, scope: Scope, count: int, failed: int) -> TrialReport:
+    """The report without the failures."""
+    interface = trial.interface
+    keys = [key for key in trial.description.document if key not in ("heads", "kv_heads")]
+    given, own = parameters_said(interface, keys)
+    called = list(trial.remarks)
+    if given:
+        called.append(f"given {join_words(given)}")
+    if own:
+        called.append(
+            f"{join_words(own)}: the function's own, for no parameter takes {'it' if len(own) == 1 else 'them'}"
+        )
+    if interface.left:
+        called.append(f"left at their defaults: {', '.join(interface.left)}")
+    compared = [name for name in interface.returns if name]
+    compared += [f"{GRADIENT_PREFIX}{key}" for key in interface.gradients]
+    untried = list(trial.untried)
+    if all(heads == kv_heads for heads, kv_heads in scope.heads) and interface.layout != NO_HEADS:
+        untried.append("fewer heads of keys than of queries: --kv-heads says so")
+    return TrialReport(
+        interface.function,
+        called,
+        tuple(scope.dtypes),
+        interface.layout,
+        interface.library,
+        count,
+        failed,
+        untried,
+        compared=tuple(compared),
+    )
+
+
+def _with_smallest(
+    trial: Trial, scope: Scope, report: TrialReport, failures: Sequence[tuple[KernelCase, Failure]]
+) -> TrialReport:
+    """The report with the smallest input of the most telling failure, the mistakes that explain it, and the others."""
+    counts = Counter(failure.kind for _, failure in failures)
+    kind = next((kind for kind, _ in counts.most_common() if kind in NUMERIC), None)
+    kind = kind or next(kind for kind in KINDS if kind in counts)
+    ordered = sorted((x for x in failures if x[1].kind == kind), key=lambda x: (_order_of(x[0]), x[0].count))
+    explanations, explained = _find_mistakes(trial, ordered) if kind in NUMERIC else ((), None)
+    case, failure = explained or ordered[0]
+    case, failure = _shrunk(trial, scope, case, failure, explanations)
+    again = trial.judge(case)
+    is_repeated = isinstance(again, Failure) and again.cause == failure.cause
+    printed = trial.runner.printed
+    plain = trial.problem_of(case, is_plain=True)
+    if failure.returned:
+        same = [trial.explained_by(case, failure, one) for one in explanations if not case.memory]
+        explanations = tuple(one for one in same if one is not None)
+        failure = replace(failure, returned=trial.plain_results(case, failure.returned))
+        own = check(plain, failure.returned, replace(trial.options.check, tries_slips=False))
+        failure = replace(failure, report=own)
+    if not is_repeated:
+        report = replace(report, untried=[*report.untried, "what it gives is not the same in every call"])
+    others = _others(failures, failure.cause)
+    return replace(
+        report,
+        smallest=Smallest(case, plain, failure, printed, trial.has_empty_row(case)),
+        explanations=explanations,
+        others=others,
+        right_with=_right_with(trial, [case for case, failure in failures if failure.kind in NUMERIC]),
+    )
+
+
+def _right_with(trial: Trial, cases: Sequence[KernelCase]) -> tuple[str, ...]:
+    """The options of the conventions by which the function is right on all inputs on which it gives wrong numbers.
+
+    A convention may be the function's but for the rows without keys, which are tried as attn has them, too.
+    """
+    description = trial.description
+    if not cases or description.convention is not None:
+        return ()
+    zeros = {"empty_rows": RawValue(DEFAULTS["empty_rows"], Origin())}
+    found = []
+    for name in CONVENTIONS:
+        for words, more in (("", {}), (f" --empty-rows {DEFAULTS['empty_rows']}", zeros)):
+            other = replace(description, convention=name, document={**description.document, **more})
+            with_it = replace(trial, description=other)
+            if all(with_it.judge(case) is None for case in cases):
+                found.append(f"--as {name}{words}")
+                break
+    return tuple(found)
+
+
+def _order_of(case: KernelCase) -> int:
+    """The wider the type the less does rounding hide."""
+    return ("float64", "float32", "float16", "bfloat16").index(case.dtype) > 1
+
+
+def _others(failures: Sequence[tuple[KernelCase, Failure]], cause: str) -> tuple[OtherFailure, ...]:
+    """The failures for another cause, once for each."""
+    by_cause: dict[str, list[tuple[KernelCase, Failure]]] = {}
+    for case, failure in failures:
+        if failure.cause != cause:
+            by_cause.setdefault(failure.cause, []).append((case, failure))
+    found = []
+    for group in by_cause.values():
+        case, failure = min(group, key=lambda one: one[0].count)
+        found.append(OtherFailure(failure.kind, failure.sentence, len(group), case.sizes))
+    return tuple(found)
+
+
+def _find_mistakes(
+    trial: Trial, ordered: Sequence[tuple[KernelCase, Failure]]
+) -> tuple[tuple[Explanation, ...], tuple[KernelCase, Failure] | None]:
+    """The mistakes that explain several inputs, and the smallest of these inputs."""
+    rich = [x for x in ordered if _number_count(x[1]) >= ENOUGH_NUMBERS] or list(ordered)
+    rich.sort(key=lambda x: bool(x[0].memory))
+    rich = [x for x in rich if x[0].memory == rich[0][0].memory]
+    places = dict.fromkeys(round(at * (len(rich) - 1) / (NAMED_INPUTS - 1)) for at in range(NAMED_INPUTS))
+    chosen = [rich[at] for at in places]
+    candidates: dict[tuple[str, ...], Explanation] = {}
+    for case, failure in chosen:
+        for found in trial.explain(case, failure).explanations:
+            candidates.setdefault(found.slips, found)
+    kept = []
+    for mistake in candidates.values():
+        explained = [one for one in chosen if trial.explained_by(*one, mistake) is not None]
+        if len(explained) >= min(ENOUGH_INPUTS, len(chosen)):  # one alone may be explained by chance
+            kept.append((mistake, explained))
+    most = max((len(explained) for _, explained in kept), default=0)
+    common = [(mistake, explained) for mistake, explained in kept if len(explained) == most]
+    return tuple(mistake for mistake, _ in common), common[0][1][0] if common else None
+
+
+def _number_count(failure: Failure) -> int:
+    return sum(array.array.size for array in failure.returned.values())
+
+
+def _shrunk(
+    trial: Trial, scope: Scope, case: KernelCase, failure: Failure, mistakes: Sequence[Explanation]
+) -> tuple[KernelCase, Failure]:
+    """The smallest input on which the function fails for the same cause, by the same mistake if any, and how it fails.
+
+    What the function gave in that call is kept: a function that draws numbers may give others the next time.
+    """
+    latest = {id(case): (case, failure)}
+    end = time.monotonic() + SHRINK_SECONDS
+
+    def fails(smaller: KernelCase) -> bool:
+        try:
+            found = trial.judge(smaller)
+        except AttnError:  # no problem of attn's, such as a window of no keys
+            return False
+        if not isinstance(found, Failure) or (found.kind, found.cause) != (failure.kind, failure.cause):
+            return False
+        if mistakes and all(trial.explained_by(smaller, found, mistake) is None for mistake in mistakes):
+            return False
+        latest[id(smaller)] = smaller, found
+        return True
+
+    letters = "".join(letter for letter in "bhnmde" if letter != "h" or _may_have_other_heads(trial))
+    shrinker = Shrinker(
+        fails,
+        lambda: time.monotonic() < end and shrinker.tried < MOST_SHRINKS,
+        letters,
+        scope.dtypes,
+        scope.needed,
+        [*([] if scope.has_other_value_features else ["de"]), *(["nm"] if scope.have_same_bounds else [])],
+    )
+    return latest[id(shrinker.shrink(case))]
+
+
+def _may_have_other_heads(trial: Trial) -> bool:
+    """Whether the numbers of heads are not what the user has said."""
+    return trial.description.heads is None and trial.description.kv_heads is None

@@ -1,0 +1,233 @@
+"""`attn capture`: what every attention of a model is given and gives while the model reads a text."""
+
+import re
+import shlex
+from collections.abc import Sequence
+from typing import IO, TYPE_CHECKING, Annotated
+
+import typer
+
+from attncli.base.errors import AttnError, UnknownNameError
+from attncli.base.memory import format_bytes
+from attncli.base.text import count_of
+from attncli.cli import streams
+from attncli.cli.command_group import whole_number
+from attncli.cli.completion import complete_from
+from attncli.cli.output_file import check_free_space, check_is_new, check_is_no_input, named_file, said_of
+from attncli.cli.problem_options import STRICT_HELP, Force
+from attncli.cli.terminal import ProgressBar
+from attncli.io.paths import STDIN, path_of
+
+if TYPE_CHECKING:
+    from attncli.io.captures import CaptureFile
+    from attncli.io.inputs import Inputs
+    from attncli.models.capture import CapturedRun, CaptureRequest
+    from attncli.models.running import RunnableCheckpoint, TokenizedText
+
+SUFFIX, PAGE_SUFFIX = ".safetensors", ".html"
+_RANGE = re.compile(r"\s*([0-9]{1,6})\s*(?:-\s*([0-9]{1,6})\s*)?", re.ASCII)
+
+
+def _dtypes() -> Sequence[str]:
+    """The types that a model may be run in."""
+    from attncli.models.running import DTYPES
+
+    return DTYPES
+
+
+def capture(
+    checkpoint: Annotated[
+        str, typer.Argument(metavar="CHECKPOINT", help="A folder with config.json, .safetensors files, a tokenizer.")
+    ],
+    text: Annotated[
+        str | None, typer.Argument(metavar="TEXT", help="What the model reads; - is standard input.")
+    ] = None,
+    *,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="FILE", help=f"A new {SUFFIX} file; .html: a page.")
+    ] = None,
+    ids: Annotated[
+        str | None, typer.Option("--ids", metavar="NUMBERS", help="Tokens by their numbers: 464,3797.")
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option("--target", metavar="TEXT", help="What the decoder of an encoder-decoder predicts; default TEXT."),
+    ] = None,
+    layers: Annotated[str | None, typer.Option("--layers", metavar="N-M", help="Some layers: 0-3, or 0,5,11.")] = None,
+    max_tokens: Annotated[
+        str | None, typer.Option("--max-tokens", metavar="N", help="Keep the first tokens of a text.")
+    ] = None,
+    dtype: Annotated[
+        str | None,
+        typer.Option(
+            "--dtype",
+            metavar="TYPE",
+            help="float32, bfloat16 …; default that of the tensors.",
+            autocompletion=complete_from(_dtypes),
+        ),
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option("--against", metavar="FILE", help="Compare with another capture, layer by layer.")
+    ] = None,
+    force: Force = False,
+    strict: Annotated[bool, typer.Option("--strict", help=STRICT_HELP)] = False,
+) -> None:
+    """Run a model, and write what each of its attentions was given and gave."""
+    from attncli.io.captures import read_capture
+    from attncli.io.inputs import Inputs
+    from attncli.models.running import read_runnable
+
+    inputs = Inputs(on_terminal=streams.announce_terminal)
+    if output is None and against is None:
+        raise AttnError("is missing", where="-o", hint=f"name a file: -o captured{SUFFIX}")
+    file = None if output is None else _new_file(output, force=force)
+    most = None if max_tokens is None else _count(max_tokens, "--max-tokens")
+    numbers = None if layers is None else read_layers(layers)
+    other = None if against is None else read_capture(against, inputs)
+    check_is_no_input(file, inputs)
+    found = read_runnable(checkpoint, inputs)
+    tokens = _tokens(found, text, ids, most, inputs)
+    request = _request(found, tokens, target, most, numbers, dtype)
+    run = _run(found, request, strict=strict) if file is None else _run_and_write(found, request, file, strict=strict)
+    if other is not None:
+        _compare(run, other)
+
+
+def _new_file(output: str, *, force: bool) -> str:
+    """The file that is written; raises AttnError where it is there already, or its suffix is another format's."""
+    file = named_file(output, "-o")
+    if path_of(file).suffix not in (SUFFIX, PAGE_SUFFIX):
+        hint = f"name captured{SUFFIX}, or model{PAGE_SUFFIX} for a page of all heads"
+        raise AttnError(f"is not a {SUFFIX} file", where=file, hint=hint)
+    check_is_new(file, force=force)
+    return file
+
+
+def _count(text: str, option: str) -> int:
+    """A number of 1 or more; raises AttnError."""
+    number = whole_number(text, option)
+    if number < 1:
+        raise AttnError(f"{number} is less than 1", where=option)
+    return number
+
+
+def read_layers(text: str) -> list[int]:
+    """The numbers of layers that a text names; raises AttnError where it names none.
+
+    >>> read_layers("0-3, 7")
+    [0, 1, 2, 3, 7]
+    """
+    found: list[int] = []
+    for part in text.split(","):
+        match = _RANGE.fullmatch(part)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if first > last:
+            raise AttnError(f"{part.strip()!r} is not a layer", where="--layers", hint="write 0-3, or 0,5,11")
+        found += range(first, last + 1)
+    return found
+
+
+def _tokens(
+    found: "RunnableCheckpoint", text: str | None, ids: str | None, most: int | None, inputs: "Inputs"
+) -> "TokenizedText":
+    """The tokens of the text or of their numbers; raises AttnError where there are none, or both are given."""
+    if (text is None) == (ids is None):
+        message = "no text" if text is None else "TEXT and --ids contradict each other"
+        raise AttnError(message, hint="give the text that the model reads, or --ids 464,3797")
+    if ids is not None:
+        numbers = [whole_number(number, "--ids") for number in ids.split(",")]
+        return found.tokens_of_ids(numbers, most)
+    read = (inputs.open(STDIN).text() if text == STDIN else str(text)).strip()
+    if not read:
+        raise AttnError("is empty", where="standard input" if text == STDIN else "TEXT", hint="give a text, or --ids")
+    return found.tokens_of_text(read, most)
+
+
+def _request(
+    found: "RunnableCheckpoint",
+    tokens: "TokenizedText",
+    target: str | None,
+    most: int | None,
+    layers: Sequence[int] | None,
+    dtype: str | None,
+) -> "CaptureRequest":
+    """What is captured; raises AttnError where the model has no decoder for a target, or no such layer or type."""
+    from attncli.models.capture import CaptureRequest
+    from attncli.models.running import DTYPES
+
+    if dtype is not None and dtype not in DTYPES:
+        raise UnknownNameError("type", dtype, DTYPES, where="--dtype")
+    count = found.layer_count
+    wrong = next((number for number in layers or () if count is not None and number >= count), None)
+    if wrong is not None:
+        raise AttnError(f"there is no layer {wrong}", where="--layers", hint=f"the model has {count}, counted from 0")
+    if not found.config.is_encoder_decoder:
+        if target is not None:
+            raise AttnError("the model has no decoder that reads an encoder", where="--target", hint="leave it out")
+        return CaptureRequest(tokens, None, layers, dtype)
+    asked = tokens if target is None else found.tokens_of_text(target, most)
+    return CaptureRequest(tokens, found.target_tokens(asked), layers, dtype)
+
+
+def _run(found: "RunnableCheckpoint", request: "CaptureRequest", *, strict: bool) -> "CapturedRun":
+    """The run; what has to be known of it is said on standard error."""
+    from attncli.models.capture import capture_run, check_memory
+    from attncli.models.running import missing_tensors
+
+    check_memory(found, request)
+    with ProgressBar(f"running {found.config.model_type}") as progress:
+        run = capture_run(found, request, progress)
+    streams.write_warnings([missing_tensors(run.missing)] if run.missing else [], strict=strict)
+    streams.write_notes(run.notes)
+    return run
+
+
+def _run_and_write(found: "RunnableCheckpoint", request: "CaptureRequest", file: str, *, strict: bool) -> "CapturedRun":
+    """The run, whose capture is written, with what to do next; the file is opened first: it may not be writable."""
+    from attncli.io.output_files import atomic_write
+    from attncli.io.safetensors import write_capture
+    from attncli.models.capture import capture_size
+
+    is_page = path_of(file).suffix == PAGE_SUFFIX
+    check_free_space(file, capture_size(found, request))
+    with atomic_write(file) as stream:
+        run = _run(found, request, strict=strict)
+        if is_page:
+            _write_page(run, stream)
+        else:
+            write_capture(stream, run.capture, run.tensors)
+    made = run.capture
+    about = f"{count_of(len(made.layers), 'attention')} of {made.model_type} in {made.dtype}"
+    about += f", {count_of(len(made.tokens), 'token')}{'' if is_page else f', {format_bytes(run.size)}'}"
+    following = "" if is_page else f"attn check {shlex.quote(file)}"
+    streams.write_output(f"{said_of(file, about, following)}\n")
+    return run
+
+
+def _compare(run: "CapturedRun", other: "CaptureFile") -> None:
+    """Write by how much the run differs from another capture."""
+    from attncli.models.captures_document import captures_document
+    from attncli.models.compared_captures import ReadableCapture, compare_captures
+    from attncli.render.formats import terminal
+
+    first = ReadableCapture(run.capture, run.tensors.__getitem__)
+    found = compare_captures(first, ReadableCapture(other.capture, other.array), other.input.name)
+    streams.write_output(terminal.render(captures_document(found, other.input.name), streams.output_target()))
+
+
+def _write_page(run: "CapturedRun", stream: IO[bytes]) -> None:
+    """Write the page of what the heads of a run do to the stream of a file."""
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    from attncli.io.inputs import Inputs
+    from attncli.io.safetensors import write_capture
+    from attncli.models.captured_maps import read_model_maps
+    from attncli.models.page import render_model
+
+    with TemporaryDirectory() as folder:
+        captured = Path(folder) / f"captured{SUFFIX}"
+        with captured.open("wb") as capture_stream:
+            write_capture(capture_stream, run.capture, run.tensors)
+        for chunk in streams.buffer_chunks(render_model(read_model_maps(str(captured), Inputs()))):
+            stream.write(chunk.encode("utf-8", "surrogateescape"))

@@ -1,0 +1,197 @@
+"""`attn heads`: what each head of a model does, by its maps: saved ones, or those of a capture."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from attncli.base.errors import AttnError
+from attncli.cli import streams
+from attncli.cli.command_group import whole_number
+from attncli.cli.completion import complete_from
+from attncli.cli.option_values import check_stdin, make_inputs, no_effect, read_positions
+from attncli.cli.output import write_answer
+from attncli.cli.output_file import check_is_no_input, say_written
+from attncli.cli.output_options import STYLE_OPTIONS, OutputOptions, with_output_options, writes_maps
+from attncli.cli.problem_options import MaxSize
+
+if TYPE_CHECKING:
+    from attncli.io.inputs import Inputs
+    from attncli.io.maps import Maps
+    from attncli.models.captured_maps import ModelFile
+    from attncli.models.heads_document import HeadsView, ModelHeads
+
+LENGTHS, MASK_FILE = "--lengths", "--mask-file"
+
+
+@complete_from
+def _complete_statistic() -> Sequence[str]:
+    """The statistics that heads are sorted by."""
+    from attncli.models.heads import STATISTICS
+
+    return STATISTICS
+
+
+@with_output_options(
+    "format", "json", "output", *STYLE_OPTIONS, "lines", "safe_csv", "pager", "strict", is_written=writes_maps
+)
+def heads(
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="Saved maps [layers heads n m]: .npy, .npz, .safetensors; or a capture."),
+    ],
+    *,
+    tokens: Annotated[
+        str | None, typer.Option(metavar="WORDS|FILE", help="The words: 'the cat sat', the,cat,sat, or a file of them.")
+    ] = None,
+    query_tokens: Annotated[
+        str | None, typer.Option(metavar="WORDS|FILE", help="Those of the queries, where they are others.")
+    ] = None,
+    lengths: Annotated[
+        str | None,
+        typer.Option(metavar="N[,N]", help="How many tokens each batch item begins with; the rest is padding."),
+    ] = None,
+    mask_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="1 for each token, 0 for padding, [items tokens].")
+    ] = None,
+    layer: Annotated[str | None, typer.Option(metavar="N", help="These layers alone: 3, 0-3, -1.")] = None,
+    head: Annotated[str | None, typer.Option(metavar="N", help="These heads of each layer alone: 5, 0,2.")] = None,
+    batch: Annotated[int | None, typer.Option(metavar="N", help="Which batch item, where there are several.")] = None,
+    sort: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The largest first: entropy, first …", autocompletion=_complete_statistic),
+    ] = None,
+    top: Annotated[int | None, typer.Option(metavar="N", help="The first N heads of that order alone.")] = None,
+    kind: Annotated[str | None, typer.Option(metavar="WORD", help="Heads of this kind alone: induction …")] = None,
+    heatmap: Annotated[bool, typer.Option("--heatmap", help="Show a grid of layers and heads as small maps.")] = False,
+    logarithm: Annotated[bool, typer.Option("--logarithm", help="Colour maps by log10, to see small weights.")] = False,
+    rollout: Annotated[bool, typer.Option("--rollout", help="Multiply the layers: what reached each query.")] = False,
+    maps: Annotated[bool, typer.Option("--maps", help="Add the weights of each head to JSON, every bit.")] = False,
+    precision: Annotated[
+        int | None, typer.Option(metavar="DIGITS", help="Decimals; default 2, in CSV every digit.")
+    ] = None,
+    max_size: MaxSize = None,
+    output_options: OutputOptions,
+) -> None:
+    """Write what each head of some maps does."""
+    from dataclasses import replace
+
+    from attncli.models.heads_document import DECIMALS, HeadsView, statistic_name
+
+    output_options = replace(output_options, precision=precision)
+    output_options.check_format("list of heads", writes_maps)
+    check_stdin(file, tokens, query_tokens, mask_file)
+    if top is not None and top < 1:
+        raise AttnError(f"{top} is not a number of heads", where="--top", hint="expected a number from 1")
+    inputs = make_inputs(max_size)
+    found = _read(file, (tokens, query_tokens), inputs, batch)
+    found = replace(found, maps=_without_padding(found.maps, lengths, mask_file, inputs, batch))
+    most = max(len(each.weights) for each in found.maps)
+    view = HeadsView(
+        layers=read_positions(layer, len(found.maps), "--layer", "layer", [each.name for each in found.maps]),
+        heads=read_positions(head, most, "--head", "head"),
+        sort=None if sort is None else statistic_name(sort, "--sort"),
+        top=top,
+        kind=kind,
+        decimals=DECIMALS if output_options.precision is None else output_options.decimals,
+        heatmap=heatmap,
+        logarithm=logarithm,
+        rollout=rollout,
+        maps=maps,
+    )
+    check_is_no_input(output_options.file, inputs)
+    streams.write_warnings([*output_options.warnings, *_idle(view, output_options)], strict=output_options.strict)
+    _write(found, view, output_options)
+
+
+def _read(file: str, tokens: Sequence[str | None], inputs: "Inputs", batch: int | None) -> "ModelFile":
+    """The maps, with the words that options give; raises AttnError where no layer has so many."""
+    from dataclasses import replace
+
+    from attncli.io.maps import read_words, with_words
+    from attncli.models.captured_maps import read_model_maps
+
+    found = read_model_maps(file, inputs, batch)
+    words: list[tuple[str, ...] | None] = [None, None]
+    for side, (option, axis, text) in enumerate(zip(("--tokens", "--query-tokens"), (-1, -2), tokens, strict=True)):
+        if text is not None:
+            own = words[side] = read_words(text, inputs, option)
+            lengths = {each.weights.shape[axis] for each in found.maps}
+            if len(own) not in lengths:
+                message = f"{len(own)} words, and the maps have {min(lengths)}"
+                raise AttnError(message, where=option, hint="one for each token, as the tokenizer splits the text")
+    return replace(found, maps=with_words(found.maps, *words))
+
+
+def _without_padding(
+    maps: "Maps", lengths: str | None, mask_file: str | None, inputs: "Inputs", batch: int | None
+) -> "Maps":
+    """The maps, which know what of them is padding; raises AttnError where the options do not fit them."""
+    from attncli.io.formats import read_array
+    from attncli.io.maps import with_padding
+    from attncli.io.paths import locate
+
+    numbers = None if lengths is None else [whole_number(part, LENGTHS) for part in lengths.split(",")]
+    mask = None
+    if mask_file is not None:
+        name, entry = locate(mask_file)
+        mask = read_array(inputs.open(name), entry)
+    return with_padding(maps, numbers, mask, batch, (LENGTHS, MASK_FILE))
+
+
+def _idle(view: "HeadsView", options: OutputOptions) -> list[str]:
+    """Warnings of options that have no effect."""
+    row = options.output_format
+    found = []
+    if view.heatmap and not row.has_heatmaps:
+        reason = "has the maps anyway" if row.is_picture else "has no blocks of colour"
+        found.append(no_effect("heatmap", f"{row.name} {reason}"))
+    if view.logarithm and options.has_effect("lines"):
+        found.append(no_effect("logarithm", "lines are as strong as the weights"))
+    elif view.logarithm and not (row.is_figure or (view.heatmap and row.has_heatmaps)):
+        found.append(no_effect("logarithm", "it is how --heatmap has its colours"))
+    if view.rollout and row.is_picture:
+        found.append(no_effect("rollout", f"{row.name} has the maps alone"))
+    if view.maps and not row.is_object:
+        found.append(no_effect("maps", f"{row.name} has no arrays; --json has"))
+    return found
+
+
+def _write(file: "ModelFile", view: "HeadsView", options: OutputOptions) -> None:
+    """Write the answer to standard output or to a file."""
+    from dataclasses import replace
+
+    from attncli.models.heads_document import ModelHeads, heads_answer
+
+    row = options.output_format
+    has_lines = row.is_figure and options.has_effect("lines")
+    view = replace(view, heatmap=view.heatmap and row.has_heatmaps, logarithm=view.logarithm and not has_lines)
+    model = ModelHeads(file.maps, view)
+    if row.is_figure:
+        _write_figure(model, options)
+        return
+
+    def page() -> Mapping[str, Any]:
+        from attncli.models.page import model_object
+
+        return model_object(file, view)
+
+    write_answer(replace(heads_answer(model), page=page), options)
+
+
+def _write_figure(model: "ModelHeads", options: OutputOptions) -> None:
+    """Write the figure of the maps; raises AttnError where there are too many, or Matplotlib is missing."""
+    from attncli.figure.drawing import check_matplotlib
+    from attncli.io.output_files import atomic_write
+    from attncli.models.heads_figure import HeadsFigure
+
+    assert options.file is not None  # a figure has a suffix
+    try:
+        check_matplotlib()
+        figure = HeadsFigure(model, options.figure_style, options.has_effect("lines"))
+        streams.write_warnings(options.output_format.warnings_of(figure), strict=options.strict)
+        with atomic_write(options.file) as stream:
+            options.output_format.write(figure, stream)
+    except AttnError as error:
+        raise error.at(f"--output {options.file}") from None
+    say_written(options.file)

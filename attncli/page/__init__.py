@@ -1,0 +1,353 @@
+"""The page of a result: an object with its steps, axes and numbers, which the scripts of the page read as JSON."""
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0, legend
+from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import import_object, np
+from attncli.base.program import __version__
+from attncli.base.text import join_words
+from attncli.page.document import page_document
+from attncli.page.exercise import PageExercise, exercise_object, find_exercise
+from attncli.page.guide import guide_object
+from attncli.page.page_plans import (
+    PagePlans,
+    PlanVariant,
+    changeable_parameters,
+    computing_function,
+    is_computed_by_page,
+    normalizers,
+    own_choices,
+    own_scale,
+    plan_variants,
+    value_object,
+)
+from attncli.page.problem_source import problem_object
+from attncli.page.structure import heads_object, words_object
+from attncli.plan.graph import Plan
+from attncli.plan.trace import Step, Trace
+from attncli.problem.fields import WEIGHTS
+from attncli.problem.spec import ProblemSpec
+from attncli.render.by_hand import cell_lines, has_lines, positions_through
+from attncli.render.color_map import ANCHORS, DOTS, SIGNED_ON_DARK, SIGNED_ON_LIGHT
+from attncli.render.data_fit import data_fit_object, has_data_fit
+from attncli.render.formats import EVERY_STEP
+from attncli.render.masks import VISIBLE
+from attncli.render.sections import edits_text, has_changed, shown_step
+from attncli.render.target import TEXT_FILE, TextTarget
+from attncli.render.view import View, selected_value
+
+FORMAT = "attn.page/1"
+_PARTS = "attncli.page.parts_page:parts_object"  # which makes a page of each part
+DTYPES = ("float64", "float32")  # the types of numbers that the page computes
+SELECTED = 2_000_000  # numbers of the selected results, which are what a page of a larger problem has
+LONGEST_TITLE = 80  # characters of a sentence that is the title
+WORKED_CELLS = 1_500  # cells whose arithmetic the program writes, since the page does not have their function
+
+
+def render(view: View, _target: TextTarget = TEXT_FILE) -> Iterator[str]:
+    """The page of a view, or of the parts of its file, as a document of HTML, in chunks."""
+    has_parts = bool(view.parts) and view.blanks is None  # an exercise is one problem
+    content = import_object(_PARTS)(view) if has_parts else page_object(view)
+    yield from page_document(content, content["title"])
+
+
+@dataclass(frozen=True)
+class PageSteps:
+    """The steps of a page; where they are not all steps of the computation, `left_out` says so and why."""
+
+    steps: tuple[Step, ...]
+    left_out: str = ""
+
+    @property
+    def are_all(self) -> bool:
+        """Whether they are all steps of the computation."""
+        return not self.left_out
+
+
+def page_steps(view: View, most: int | None = None) -> PageSteps:
+    """The steps of a page: every one where they are few numbers together, otherwise the selected results."""
+    trace, most = view.result.trace, EVERY_STEP if most is None else most
+    if trace.plan.size <= most and len(trace.steps) == len(trace.plan.nodes):
+        return PageSteps(trace.steps)
+    names = list(dict.fromkeys(trace[name].name for name in view.result.select))
+    steps = tuple(replace(trace[name], value=selected_value(view, trace[name])) for name in names)
+    reason = (
+        f"the steps have {trace.plan.size:,} numbers together, and a page has every step up to {most:,}"
+        if trace.plan.size > most
+        else "the other steps were not kept"
+    )
+    return PageSteps(steps, f"Only {join_words(names)} can be seen: {reason}.")
+
+
+def page_object(view: View, most: int | None = None, *, has_variants: bool = True) -> dict[str, Any]:
+    """The object that the scripts of the page read, with every step up to `most` numbers, by default EVERY_STEP.
+
+    Without variants nothing but numbers can be changed in it.
+
+    - `title`, `pipeline`, `decimals`, `dtype`, `warnings`, and `left_out`: sentences on what the page does not have.
+    - `axes`: by letter `{noun, meaning, length, labels, tokens}`, meaning of all entries; labels have numbers where
+      tokens are equal, `the#2`, both are empty of axes that are counted as d1, d2 …
+    - `start`: the `step`, its `cell` [row, column] or null, and the `positions` {b, h} that are in view first.
+    - `settings`: `can_compute` is true, or a sentence on why nothing can be changed; `causal`; `scale` {value or null,
+      own}; `normalizer`, and `normalizers`, those to choose from: `{name, parameters: [{name, value, above, least,
+      is_integer}]}`. Null where there is nothing to choose.
+    - `exercise`: null, or what is to be filled in, as `exercise_object` has it; those numbers are not in `values`.
+    - `problem`: the keys of the problem's file and the command of it, as `problem_object` has them; null where steps or
+      variants are left out.
+    - `words`: the letters of the axes that have a position for each word, `{letters: […]}`, or why words can't be
+      changed; `heads`: the numbers of heads to choose from, as `heads_object` has them.
+    - `guide`: of a page that begins with a story what `guide_object` has; null of any other page.
+    - `edits`: what --set replaced, `set w_q[0,1]: 0 → 3`, or an empty text; `before`: the numbers before a change, of
+      the steps that changed.
+    - `nodes`: what is known of steps. `formula` is text, `mathml` markup, `formulas` null or the forms of it by the
+      number of a setting, `{setting, forms: [{value, mathml}]}`, of which the first holds whose value is that of the
+      setting, or null. In both a number that follows a setting is in an element with `data-setting`. `shapes` is
+      the text of --explain, `labels` has those of rows and of columns, `settings` the setting that an option follows.
+      `edit_key` is the key by which --set changes the numbers of an input, or null.
+      `function` is null of what was given and of inner quantities, and has dots where it is another package's. `signs`
+      are those of masks: `{input, sign, meaning}`; a cell has the sign of the first whose input is 0 there,
+      `visible_sign` where none is. `value` has the numbers of a node of a variant that no number of the problem
+      reaches; they hold as soon as its plan is in force. `program` is what the function does, as `program_of` has it,
+      where no script of the page has it, and null elsewhere; `why_no_program` is why there is neither.
+    - `plans`: the first is the problem's own; the others are what it is with other choices, `causal`, `has_scale` and
+      `normalizer`. `nodes` are positions in the list of nodes, `sections` in that of sections, in the order in which
+      they are shown, `results` is one in that of results: what two plans share has one position.
+    - `results`: the node of each result by name.
+    - `sections`: `{number, names, remarks}`, number null of inputs; `formula`, `mathml` and `purpose` where several
+      names are one section (Q = K = V = X), else those of the node.
+    - `colors`: [red, green, blue] at equal distances from the least number of a table to the largest.
+    - `curve`: of a problem whose values are points over an axis the object of `data_fit_object`; null of any other.
+    - `worked`: the lines of steps whose function the page does not have, by name: `{axes, lines}`, a list of lines for
+      each cell in the order of rows over those axes.
+    - `values`: `{shape, data}` of every step of the first plan by name, data in the order of rows.
+    """
+    trace, steps = view.result.trace, page_steps(view, most)
+    settings = _settings(trace.problem, steps)
+    exercise = find_exercise(view, settings["can_compute"])
+    hidden = frozenset(exercise.hidden if exercise else ())
+    has_guide = view.guide and steps.are_all
+    told = trace.problem.default_selection[-1:] if has_guide else ()  # the steps of the story are among those to see
+    plans = PagePlans(trace, (*view.result.select, *told), has_guide=has_guide)
+    worked: dict[str, Any] = {}
+    left_out = [steps.left_out] if steps.left_out else []
+    if steps.are_all:
+        can_change = has_variants and not _reason_of_no_changes(trace.problem, steps)
+        own = [PlanVariant(own_choices(trace.problem), trace.problem)]
+        for variant in plan_variants(trace.problem) if can_change else own:
+            plans.add_variant(variant)
+        worked, too_many = _worked_cells(view, steps.steps)
+        left_out += [too_many] if too_many else []
+    else:
+        plans.add_results(steps.steps)
+    return {
+        "format": FORMAT,
+        "version": __version__,
+        "title": view.title or _sentence(trace.problem) or view.heading,
+        "pipeline": view.heading,
+        "decimals": view.decimals,
+        "dtype": trace.precision.name,
+        "warnings": list(trace.notes),
+        "left_out": left_out,
+        "axes": _axes(trace, steps.steps, {} if steps.are_all else view.positions),
+        "start": _start(view, steps) if exercise is None else _start_of_exercise(exercise),
+        "settings": settings,
+        "exercise": None if exercise is None else exercise_object(exercise),
+        "problem": _problem(view, plans) if steps.are_all and has_variants else None,
+        "words": words_object(trace.problem) if settings["can_compute"] is True and has_variants else None,
+        "heads": heads_object(trace.problem) if settings["can_compute"] is True and has_variants else [],
+        "guide": guide_object(view, plans.stories, plans.told) if plans.told else None,
+        "visible_sign": VISIBLE,
+        "colors": [list(rgb) for rgb in ANCHORS],
+        "signed_colors": {"light": SIGNED_ON_LIGHT, "dark": SIGNED_ON_DARK, "dots": DOTS},
+        "edits": edits_text(view.edited_cells, view.decimals),
+        "nodes": plans.nodes,
+        "sections": plans.sections,
+        "results": plans.results,
+        "plans": plans.plans,
+        "curve": data_fit_object(trace) if steps.are_all and has_data_fit(trace) else None,
+        "worked": worked,
+        "before": _values_before(view, steps.steps) if exercise is None else {},
+        "values": {step.name: value_object(step.value) for step in steps.steps if step.name not in hidden},
+    }
+
+
+def _sentence(problem: ProblemSpec) -> str:
+    """The words of a problem that has no title: its sentence, or its tokens; empty where it has neither."""
+    words = problem.sentence or " ".join(problem.tokens or ())
+    return words if len(words) <= LONGEST_TITLE else f"{words[:LONGEST_TITLE].rsplit(' ', 1)[0]} …"
+
+
+def _problem(view: View, plans: PagePlans) -> dict[str, Any]:
+    """The problem, of whose arrays the page has those that it can change."""
+    own = (plans.nodes[at] for at in plans.plans[0]["nodes"])
+    return problem_object(view, {node["name"]: node["edit_key"] for node in own})
+
+
+def _axes(trace: Trace, steps: Sequence[Step], positions: Mapping[str, int]) -> dict[str, Any]:
+    """The axes of steps by letter: the noun of an entry, the length, the labels, and the tokens without numbers.
+
+    Where one head or batch item was cut out, at the positions, the axis has its label alone.
+    """
+    lengths: dict[str, int] = {}
+    for step in steps:
+        for letter, size in zip(step.axes, step.value.shape, strict=True):
+            lengths[letter] = max(size, lengths.get(letter, 0))
+    axes = {}
+    for letter, length in lengths.items():
+        noun = AXIS_NOUNS.get(letter, letter)
+        first = positions.get(letter, 0) if length == 1 else 0
+        counted = [f"{noun} {first + at}" for at in range(length)] if letter in COUNTED_FROM_0 else []
+        axes[letter] = {
+            "noun": noun,
+            "meaning": legend([letter]).removeprefix(f"{letter} "),
+            "length": length,
+            "labels": list(trace.numbered_labels.get(letter, counted)),
+            "tokens": list(trace.labels.get(letter, ())),
+        }
+    return axes
+
+
+def _start(view: View, steps: PageSteps) -> dict[str, Any]:
+    """What is in view first: a step, the cell of it that was chosen, and the batch item and head."""
+    trace, names = view.result.trace, {step.name for step in steps.steps}
+    step = shown_step(trace, view.result.select[-1])
+    step = step if step.name in names else trace[view.result.select[-1]]
+    cell = None
+    is_of_pairs, has_weights = {"n", "m"} <= set(step.axes), trace.plan.results.get(WEIGHTS) in names
+    is_default = tuple(view.result.select) == tuple(trace.problem.default_selection)
+    if has_weights and (is_default or (view.cells and not is_of_pairs)):
+        step = trace[WEIGHTS]
+    if view.cells:
+        at = {"n": view.cells[0].query or 0, "m": view.cells[0].key or 0}
+        cell = [at.get(letter, 0) for letter in step.axes[-2:]]
+    are_cut = not steps.are_all
+    positions = {letter: 0 if are_cut else view.positions.get(letter, 0) for letter in ("b", "h")}
+    return {"step": step.name, "cell": cell, "positions": positions}
+
+
+def _start_of_exercise(exercise: PageExercise) -> dict[str, Any]:
+    """What is in view first of an exercise: the first step to fill in."""
+    return {"step": next(iter(exercise.cells)), "cell": None, "positions": {"b": 0, "h": 0}}
+
+
+def _values_before(view: View, steps: Sequence[Step]) -> dict[str, Any]:
+    """The numbers before a change, of the steps in which it changed some; none where nothing was before."""
+    if view.before is None:
+        return {}
+    before = view.before.trace
+    return {
+        step.name: value_object(before[step.name].value)
+        for step in steps
+        if step.name in before and before[step.name].value.shape == step.value.shape and has_changed(view, step)
+    }
+
+
+def _settings(problem: ProblemSpec, steps: PageSteps) -> dict[str, Any]:
+    """The choices of a problem, None for each that it does not have."""
+    choices = own_choices(problem)
+    offered = [
+        {
+            "name": operator.record.name,
+            "parameters": [
+                {
+                    "name": parameter.name,
+                    "value": operator.parameters[parameter.name],
+                    "above": parameter.range.above,
+                    "least": parameter.range.least,
+                    "is_integer": parameter.kind == "integer",
+                }
+                for parameter in changeable_parameters(operator.record)
+            ],
+        }
+        for operator in normalizers(problem)
+    ]
+    return {
+        "can_compute": _reason_of_no_changes(problem, steps) or True,
+        "causal": choices.causal,
+        "scale": None if choices.has_scale is None else {"value": problem.scale, "own": own_scale(problem)},
+        "normalizer": choices.normalizer,
+        "normalizers": offered,
+    }
+
+
+def _reason_of_no_changes(problem: ProblemSpec, steps: PageSteps) -> str:
+    """Why a page computes nothing anew; empty where it does."""
+    if not steps.are_all:
+        return "Nothing can be changed here: the page has only selected results of a large problem."
+    if problem.precision.name not in DTYPES:
+        return (
+            f"Nothing can be changed here: the numbers are {problem.precision.name}, and a page computes "
+            f"{' and '.join(DTYPES)}. With dtype: {DTYPES[0]} it does."
+        )
+    return ""
+
+
+def _worked_cells(view: View, steps: Sequence[Step]) -> tuple[dict[str, Any], str]:
+    """The lines of the steps whose function the page does not have, by name, and a sentence where they are too many.
+
+    `lines` of a step has those of each cell, in the order of rows over the step's `axes` that are named.
+    """
+    computed = (step for step in steps if computing_function(step.node) is not None)
+    lacking = (step for step in computed if not is_computed_by_page(view.result.trace, step))
+    missing = [step for step in lacking if has_lines(step)]
+    count = sum(math.prod(_cell_axes(step).values()) for step in missing)
+    if count > WORKED_CELLS:
+        names = ", ".join(step.name for step in missing)
+        return {}, f"The arithmetic of {names} is left out: {count:,} cells, and a page has up to {WORKED_CELLS:,}."
+    worked = {step.name: _lines_of_cells(view, step) for step in missing}
+    return {name: cells for name, cells in worked.items() if any(cells["lines"])}, ""
+
+
+def _cell_axes(step: Step) -> dict[str, int]:
+    """The axes of a step in whose positions its lines differ: letters and lengths."""
+    axes = zip(step.axes, step.value.shape, strict=True)
+    return {letter: size for letter, size in axes if letter in (*COUNTED_FROM_0, "n", "m", "k", "p")}
+
+
+def _lines_of_cells(view: View, step: Step) -> dict[str, Any]:
+    """The lines of each cell of a step."""
+    axes = _cell_axes(step)
+    cells = [dict(zip(axes, at, strict=True)) for at in np.ndindex(tuple(axes.values()))]
+    return {
+        "axes": list(axes),
+        "lines": [cell_lines(view, step, positions_through(view.result.trace, cell)) for cell in cells],
+    }
+
+
+def check_page_size(plan: Plan, names: Iterable[str], cut_axes: Collection[str]) -> None:
+    """Raise AttnError where a page has neither room for every step of a plan nor for some results alone.
+
+    `cut_axes` are the letters of the axes of which one position is shown.
+    """
+    names = list(names)
+    count = _count(plan, names, cut_axes)
+    if plan.size > EVERY_STEP and count > SELECTED:
+        message = f"{join_words(names)} have {count:,} numbers together, and a page has room for {SELECTED:,}"
+        raise AttnError(message, hint=", or ".join(_smaller(plan, names, cut_axes)))
+
+
+def warnings_of_size(view: View) -> Sequence[str]:
+    """A warning where a page does not have every step, and the results that it has were not asked for by name."""
+    reason = page_steps(view).left_out
+    is_default = tuple(view.result.select) == view.result.trace.problem.default_selection
+    return [reason[0].lower() + reason[1:].removesuffix(".")] if reason and is_default else []
+
+
+def _count(plan: Plan, names: Sequence[str], cut_axes: Collection[str]) -> int:
+    """The numbers of some results, of one position on each of the axes that are cut."""
+    nodes = {plan[name].name: plan[name] for name in names}  # two results may be one step
+    return sum(math.prod(size for letter, size in node.axes if letter not in cut_axes) for node in nodes.values())
+
+
+def _smaller(plan: Plan, names: Sequence[str], cut_axes: Collection[str]) -> Iterator[str]:
+    """What would leave few enough numbers, for a hint."""
+    fitting = [name for name in names if _count(plan, [name], cut_axes) <= SELECTED]
+    if fitting and len(names) > 1:
+        yield f"select {fitting[-1]} alone"
+    if plan.axis_length("h") > 1 and _count(plan, names, {*cut_axes, "h"}) <= SELECTED:
+        yield "show one head"
+    yield "compute some of the queries with only"

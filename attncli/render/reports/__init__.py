@@ -1,1 +1,0 @@
-"""Reports: views of more than one result, for a terminal."""

@@ -1,0 +1,1 @@
+"""Exercises to print, their keys, class lists and spreadsheets; problems that are drawn for them."""
