@@ -42,7 +42,7 @@ def test_a_run_in_which_something_fails_leaves_nothing_half_done(run: str, fault
 @pytest.mark.deep
 @pytest.mark.parametrize("run", RUNS)
 def test_whatever_fails_leaves_nothing_half_done(run: str, try_faults: Try) -> None:
-    for fault, trials in (("array", 25), ("file", 40), ("write", 9), ("object", 40)):
+    for fault, trials in (("array", 12), ("file", 25), ("write", 9), ("object", 20)):
         assert try_faults(run, fault, trials) == []
 
 

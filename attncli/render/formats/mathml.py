@@ -5,6 +5,7 @@ The elements are those of MathML Core, which browsers draw without a script.
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import TypeGuard
 
@@ -44,6 +45,7 @@ _SUM = Symbol("sign", "Σ")
 _EXTREMA = tuple(Symbol("function", name) for name in ("max", *LIMIT_FUNCTIONS))
 
 
+@lru_cache(1024)  # the plans of a page have most formulas in common
 def mathml_line(line: str) -> str:
     """A formula or a line of arithmetic as HTML: words as text, mathematics as `<math>`, everything escaped.
 

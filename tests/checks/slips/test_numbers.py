@@ -23,7 +23,10 @@ ALIKE = ({"scale_factor", "temperature_factor"},)  # where nothing is added to t
 
 # One of each file of slips is quick enough for every run.
 FIRST = {SLIPS[one.slip].change.__module__: one for one in reversed(MISTAKES)}
-DEEP = [pytest.param(one, marks=() if one in FIRST.values() else pytest.mark.deep) for one in MISTAKES]
+DEEP = [
+    pytest.param(one, marks=() if one in FIRST.values() else (pytest.mark.deep, pytest.mark.long)[at % 2])
+    for at, one in enumerate(MISTAKES)
+]
 
 
 @pytest.mark.parametrize("mistake", DEEP, ids=str)
