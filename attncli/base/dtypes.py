@@ -36,6 +36,7 @@ class Precision:
     """
 
     name: str = "float64"
+    adds_at_once: bool = False  # the terms of a product, where its last digits do not matter
 
     @cached_property
     def accumulation_dtype(self) -> str:
@@ -60,7 +61,7 @@ class Precision:
     @property
     def sums_in_parts(self) -> bool:
         """Whether steps add the terms of a product in parts: where there is no wider type to compute in."""
-        return self.widened_name == self.name
+        return self.widened_name == self.name and not self.adds_at_once
 
     @cached_property
     def _stored(self) -> Any:

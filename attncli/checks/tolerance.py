@@ -332,7 +332,7 @@ def measure(
     stream = np.random.default_rng(0)
     errors = dict.fromkeys(resolved, StepError())
     computed_in = "float32" if dtype in (FLOAT8 if rounds_every_step else NARROW) else dtype
-    for precision in (StepwisePrecision(computed_in), *[StepwisePrecision(computed_in, stream)] * RUNS):
+    for precision in (StepwisePrecision(computed_in), *[StepwisePrecision(computed_in, stream=stream)] * RUNS):
         rounded = plan if computed_in == dtype else _with_narrow_operands(problem, plan, dtype, precision.stream)
         moved = precision.with_moved_angles(precision.with_moved_sums(problem, rounded))
         stepwise = evaluate_names(moved, problem, resolved.values(), precision)

@@ -230,7 +230,10 @@ def run_attempt(attempt: Attempt, names: Iterable[str]) -> Mapping[str, Array]:
     plan = attempt.plan
     nodes = {name: found for name in names if (found := plan.find(name)) is not None}
     needed = plan.needed_for(plan.by_name[node].tapped_from or node for node in nodes.values())
-    engine = DenseEngine(plan, attempt.problem, attempt.problem.precision)
+    precision = attempt.problem.precision
+    if attempt.dtype != precision.name:  # a narrower type, whose rounding is larger than that of any sum
+        precision = replace(precision, adds_at_once=True)
+    engine = DenseEngine(plan, attempt.problem, precision)
     engine.values.update({n: value for n, value in attempt.known_values().items() if n in needed})
     to_compute = [node for node in plan.nodes if node.name in needed and node.name not in engine.values]
     last_reader = {source: node.name for node in to_compute for source in node.inputs.values()}
