@@ -135,33 +135,37 @@ def _chunk(tokens: Tokens) -> tuple[Array, Array]:
     key, query, written = tokens.key, tokens.query, tokens.value
     since = np.zeros((*key.shape[:-1], 1), key.dtype) if tokens.decay is None else tokens.decay.cumsum(axis=-2)
     kept = np.exp(since)  # of the state before the chunk, at each token
+    factors = _decays(since)
     if tokens.beta is not None:
-        written = _corrections(tokens, since, kept)
-    read = _decayed_products(query, key, since) @ written + (query * kept) @ tokens.state
+        written = _corrections(tokens, factors, kept)
+    read = _decayed_products(query, key, factors) @ written + (query * kept) @ tokens.state
     last = since[..., -1:, :]
     state = np.exp(last).mT * tokens.state + (key * np.exp(last - since)).mT @ written
     return read, state
 
 
-def _corrections(tokens: Tokens, since: Array, kept: Array) -> Array:
+def _corrections(tokens: Tokens, factors: Array, kept: Array) -> Array:
     """What each token of a chunk writes by a delta rule: it reads back what those before it have written too."""
     assert tokens.beta is not None
     written: Array = tokens.beta * (tokens.value - (tokens.key * kept) @ tokens.state)
-    between = tokens.beta * _decayed_products(tokens.key, tokens.key, since)
+    between = tokens.beta * _decayed_products(tokens.key, tokens.key, factors)
     for at in range(1, written.shape[-2]):
         written[..., at, :] -= (between[..., at : at + 1, :at] @ written[..., :at, :])[..., 0, :]
     return written
 
 
-def _decayed_products(left: Array, right: Array, since: Array) -> Array:
-    """The products [… n n] of rows and earlier ones, decayed from one to the other; 0 for later ones."""
-    is_past = np.tri(left.shape[-2], dtype=bool)
+def _decays(since: Array) -> Array:
+    """The factors [… n n], or [… n n d] of each feature, from one row to a later one; 0 to those before."""
+    is_past = np.tri(since.shape[-2], dtype=bool)
     if since.shape[-1] == 1:
-        factors = np.exp(np.where(is_past, since - since.mT, -np.inf))
-        products_of_rows: Array = np.where(is_past, left @ right.mT, 0) * factors
-        return products_of_rows
-    differences = since[..., :, None, :] - since[..., None, :, :]
-    factors = np.exp(np.where(is_past[..., None], differences, -np.inf))
+        return np.exp(np.where(is_past, since - since.mT, -np.inf))
+    return np.exp(np.where(is_past[..., None], since[..., :, None, :] - since[..., None, :, :], -np.inf))
+
+
+def _decayed_products(left: Array, right: Array, factors: Array) -> Array:
+    """The products [… n n] of rows and earlier ones, decayed from one to the other; 0 for later ones."""
+    if factors.ndim == left.ndim:
+        return np.where(np.tri(left.shape[-2], dtype=bool), left @ right.mT, 0) * factors
     total: Array = (left[..., :, None, :] * right[..., None, :, :] * factors).sum(axis=-1)
     return total
 
