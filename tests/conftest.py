@@ -51,8 +51,8 @@ def spec(request: pytest.FixtureRequest) -> ProblemSpec:
 @pytest.fixture
 def restored_registry() -> Iterator[None]:
     """Operators that a test registers are removed after it."""
-    before = {kind: dict(records) for kind, records in registry._RECORDS.items()}
+    before = {kind: set(operators) for kind, operators in registry._OPERATORS.items()}
     yield
-    for kind, records in before.items():
-        registry._RECORDS[kind].clear()
-        registry._RECORDS[kind].update(records)
+    for kind, operators in registry._OPERATORS.items():
+        for name in set(operators) - before[kind]:
+            del operators[name]

@@ -1,7 +1,7 @@
 """Operators of somebody else, plain functions of NumPy: they have all that this package's have, or say why not."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import attncli
 from attncli.base.errors import AttnError
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
-from attncli.ops.registry import _RECORDS
+from attncli.ops.registry import kind_of, look_up
 from attncli.render.view import View
 from tests.arrays import normal
 from tests.code.scripts import differing_steps, every_step, run_script, script_of
@@ -103,15 +103,10 @@ of_differentiable = pytest.mark.parametrize("name", [name for name in OPERATORS 
 
 
 @pytest.fixture(autouse=True)
-def registered() -> Iterator[None]:
+def registered(restored_registry: None) -> None:
     """All of them are registered, and taken back."""
-    before = {kind: dict(records) for kind, records in _RECORDS.items()}
     for decorator, function, _ in OPERATORS.values():
         decorator(function)
-    yield
-    for kind, records in before.items():
-        _RECORDS[kind].clear()
-        _RECORDS[kind].update(records)
 
 
 def given_to(name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -214,7 +209,7 @@ def test_gradients_are_the_slopes_of_differences(name: str, given: Mapping[str, 
 @of_differentiable
 def test_gradients_by_the_numbers_and_arrays_of_an_operator_are_too(name: str) -> None:
     key, operator = name.split()
-    decorator_record = _RECORDS[{"qk_norm": "norm"}.get(key, key)][operator]
+    decorator_record = look_up(kind_of(key), operator)
     trace = dense_trace(problem(**keys_of(name, KEYS)).with_gradient())
     for parameter in decorator_record.parameters:
         own = np.array([1.0, 2.0, 0.5, 1.5]) if parameter.kind == "array" else parameter.default

@@ -96,15 +96,16 @@ def complete_vary(incomplete: str) -> Sequence[tuple[str, str]]:
 
 def complete_selection(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """The results, and the steps of the problem, that begin as the last name of a list does, each with its purpose."""
-    from attncli.plan.build import PURPOSES, plan_of
+    from attncli.plan.build import plan_of, purposes
 
-    purposes = {name: PURPOSES[name] for name in RESULTS}
+    texts = purposes()
+    names = {name: texts[name] for name in RESULTS}
     problem = problem_on_line(context)
     if problem is not None:
         plan = plan_of(problem)
-        purposes = {name: purpose for name, purpose in purposes.items() if name in plan.results}
-        purposes |= {node.name: node.purpose for node in plan.nodes if node.name not in purposes}
-    return [(text, purposes[name]) for text, name in last_of_list(incomplete, purposes)]
+        names = {name: purpose for name, purpose in names.items() if name in plan.results}
+        names |= {node.name: node.purpose for node in plan.nodes if node.name not in names}
+    return [(text, names[name]) for text, name in last_of_list(incomplete, names)]
 
 
 def complete_edit(context: typer.Context, incomplete: str) -> list[str]:

@@ -5,6 +5,7 @@ from typing import Any
 from attncli.base.lazy_numpy import Array, all_finite, np
 from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import number
 from attncli.ops.code import Code, CodeCall
 from attncli.ops.code_parts import cells_code
 from attncli.ops.decorators import structural
@@ -42,6 +43,26 @@ def scale(scores: Array, *, scale: float) -> Array:
 def multiply(x: Array, *, factor: float) -> Array:
     """The vectors [… n x] times a number."""
     return x * factor
+
+
+@structural(derivatives={"x": "{d_x} = {factors} {d_result}", "factors": "{d_factors}ᵢ = {d_result}ᵢ·{x}ᵢ"})
+def scale_rows(x: Array, factors: Array) -> Array:
+    """Each vector of x [… n d] times its factor [… n]."""
+    return x * factors[..., None]
+
+
+def add_positions_by_hand(write: ArithmeticWriter, x: Array, positions: Array, result: Any) -> list[str]:
+    """One embedding [x] and the vector of its position."""
+    name = f"{write.symbol('x')} + {write.symbol('positions')}"
+    return [write.equation(number(x) + positions, result, name=name, letter="x")]
+
+
+@structural(
+    by_hand=add_positions_by_hand, derivatives={"x": unchanged, "positions": unchanged}, code="{x} + {positions}"
+)
+def add_positions(x: Array, positions: Array) -> Array:
+    """The embeddings [… n x] and the vectors of their positions [n x], together."""
+    return x + positions
 
 
 @structural(derivatives={"left": unchanged, "right": unchanged})

@@ -8,8 +8,8 @@ from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import cos, number, parameter, sin
 from attncli.ops.code import CodeCall
-from attncli.ops.decorators import position, structural
-from attncli.ops.derivatives import CONSTANT, unchanged
+from attncli.ops.decorators import position
+from attncli.ops.derivatives import CONSTANT
 from attncli.ops.records import TABLE, OperatorUse, Positive
 from attncli.ops.rope import angles, rope_frequencies
 
@@ -109,17 +109,3 @@ def learned(positions: Array, features: int | None = None, *, table: Annotated[A
     """
     vectors: Array = table[positions + offset]
     return vectors
-
-
-def add_positions_by_hand(write: ArithmeticWriter, x: Array, positions: Array, result: Any) -> list[str]:
-    """One embedding [x] and the vector of its position."""
-    name = f"{write.symbol('x')} + {write.symbol('positions')}"
-    return [write.equation(number(x) + positions, result, name=name, letter="x")]
-
-
-@structural(
-    by_hand=add_positions_by_hand, derivatives={"x": unchanged, "positions": unchanged}, code="{x} + {positions}"
-)
-def add_positions(x: Array, positions: Array) -> Array:
-    """The embeddings [… n x] and the vectors of their positions [n x], together."""
-    return x + positions

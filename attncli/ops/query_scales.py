@@ -7,7 +7,7 @@ padding may have, has the factor of the first.
 from typing import Annotated
 
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.decorators import query_scale, structural
+from attncli.ops.decorators import query_scale
 from attncli.ops.derivatives import CONSTANT, Derivatives
 from attncli.ops.records import Range
 
@@ -122,9 +122,3 @@ def ssmax(
 def _from_first_key(positions: Array) -> Array:
     """The positions, none before the first key."""
     return np.maximum(positions, 0)
-
-
-@structural(derivatives={"x": "{d_x} = {factors} {d_result}", "factors": "{d_factors}ᵢ = {d_result}ᵢ·{x}ᵢ"})
-def scale_rows(x: Array, factors: Array) -> Array:
-    """Each vector of x [… n d] times its factor [… n]."""
-    return x * factors[..., None]

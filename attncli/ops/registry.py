@@ -1,8 +1,8 @@
 """The registry: it makes and checks the record of each operator, and finds it by kind and name.
 
-There is no list to add an operator to: a decorator of `attncli.ops.decorators` registers it. Packages add operators
-through the entry-point group `attncli.operators`: each entry point names a module or a function, which is imported, and
-whose decorators register.
+A decorator of `attncli.ops.decorators` registers an operator. `attncli.ops.catalogue` says which module of this package
+has it, which is imported when the operator is looked up. Packages add operators through the entry-point group
+`attncli.operators`: each entry point names a module or a function, which is imported, and whose decorators register.
 """
 
 import copyreg
@@ -10,12 +10,14 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import FunctionType, MappingProxyType
 from typing import Annotated, Any, Literal, ParamSpec, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
 from attncli.base.axes import LEGEND, Letters, Signature, parse
 from attncli.base.errors import AttnError, UnknownNameError
+from attncli.ops.catalogue import MODULES
 from attncli.ops.derivatives import DerivativeRecord
 from attncli.ops.records import (
     COUNTS,
@@ -118,7 +120,10 @@ USUAL_FORMULAS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "scores": ("Bᵢⱼ", {"query_positions": "posᵢ", "key_positions": "j"}),
 }
 
-_RECORDS: dict[str, dict[str, OperatorRecord]] = {kind: {} for kind in ARGUMENTS}
+# The operators of each kind by name: the record, or the module that registers it while that is not imported.
+_OPERATORS: dict[str, dict[str, OperatorRecord | str]] = {
+    kind: {name: module for module, names in MODULES[kind].items() for name in names.split()} for kind in ARGUMENTS
+}
 _USES: dict[str, "_Use"] = {}
 _TAKEN_KINDS: list[str] = list(ARGUMENTS)
 _STRUCTURAL = StructuralRecord()
@@ -181,9 +186,19 @@ def kind_of(name: str) -> str:
 
 
 def registered(kind: str) -> Mapping[str, OperatorRecord]:
-    """The operators of a kind that are registered by now; those of installed packages are not imported."""
-    records, use = _RECORDS[kind_of(kind)], _USES.get(kind)
-    return MappingProxyType(records if use is None else {name: use.record(record) for name, record in records.items()})
+    """The operators of a kind, of this package and registered by now; installed packages are not imported."""
+    return {name: _record(kind, name) for name in list(_OPERATORS[kind_of(kind)])}
+
+
+def _record(kind: str, name: str) -> OperatorRecord:
+    """The record of an operator of which there is one; its module is imported where it is not yet."""
+    operators, use = _OPERATORS[kind_of(kind)], _USES.get(kind)
+    record = operators[name]
+    if isinstance(record, str):
+        import_module(record)
+        record = operators[name]
+        assert isinstance(record, OperatorRecord)
+    return record if use is None else use.record(record)
 
 
 def operators(kind: str) -> Mapping[str, OperatorRecord]:
@@ -194,7 +209,7 @@ def operators(kind: str) -> Mapping[str, OperatorRecord]:
 
 def is_operator(kind: str, name: str) -> bool:
     """Whether there is an operator of that kind and name; packages are imported only for what may be a name."""
-    if name in _RECORDS[kind_of(kind)]:
+    if name in _OPERATORS[kind_of(kind)]:
         return True
     return name.isidentifier() and name in operators(kind)
 
@@ -205,7 +220,7 @@ def look_up(kind: str, name: str, *, where: str | None = None) -> OperatorRecord
         if _broken:  # the name may be one of theirs
             raise AttnError(f"unknown {kind} {name!r}", where=where, hint="; ".join(_broken))
         raise UnknownNameError(kind, name, operators(kind), where=where)
-    return registered(kind)[name]
+    return _record(kind, name)
 
 
 def record_of(function: Callable[..., Any]) -> OperatorRecord | StructuralRecord | DerivativeRecord:
@@ -337,7 +352,7 @@ def register(kind: str, **fields: Any) -> Register:
             **{**known, "shapes": signature, "example": MappingProxyType(dict(fields["example"]))},
         )
         _check(record, code, where)
-        _RECORDS[kind][name] = code.record = record
+        _OPERATORS[kind][name] = code.record = record
         _append_definition(code, record)
         decorated: OperatorFunction[P, R] = code
         return decorated
@@ -391,10 +406,11 @@ def _acts_on(arguments: Collection[str]) -> ActsOn:
 
 def _check(record: OperatorRecord, function: Any, where: str) -> None:
     """Raise AttnError where a record is incomplete or its name is taken."""
-    other = registered(record.kind).get(record.name)
-    if other is not None:
-        modules = f"{other.function.__module__} and {function.__module__}"
-        raise AttnError(f"{record.kind} {record.name!r} is registered twice, in {modules}")
+    other = _OPERATORS[record.kind].get(record.name)
+    module = other.function.__module__ if isinstance(other, OperatorRecord) else other
+    is_again = record.is_built_in and module == function.__module__  # the first import may have been interrupted
+    if other is not None and not is_again:
+        raise AttnError(f"{record.kind} {record.name!r} is registered twice, in {module} and {function.__module__}")
     docstring = function.__doc__ if sys.flags.optimize < 2 and record.is_built_in else "-OO leaves none"
     for what, text in (("formula", record.formula), ("source", record.source), ("docstring", docstring)):
         if not text:

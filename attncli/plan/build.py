@@ -4,34 +4,23 @@ project ─ clip ─ positions ─ split heads ─ qk_norm ─ rotate ─ scale 
 scale) ─ softcap ─ bias ─ mask ─ NORMALIZE ─ CONTEXT (or RECURRENCE) ─ context_norm ─ merge heads ─ gate ─ w_o
 """
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from importlib import import_module
+from types import ModuleType
 
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import GRADIENT, Plan, gradient_name
-from attncli.plan.stages import (
-    differences,
-    gradients,
-    heads,
-    indices,
-    output,
-    projections,
-    recurrences,
-    scores,
-    selection,
-)
+from attncli.plan.stages.scores import add_given_table
 from attncli.problem.fields import OUTPUT
 from attncli.problem.spec import DEFAULTS, ProblemSpec
 
 # The files of stages, in order: each has its stages by the result that they compute, and what their steps are for.
-_FILES = (projections, indices, heads, selection, scores, recurrences, differences, output)
-# The stages in order, by the result that they compute: those of a result that is given, or not computed, are left out.
-STAGES: Mapping[str, Sequence[Callable[[PlanBuilder], None]]] = {
-    result: [stage for file in _FILES for stage in file.STAGES.get(result, ())]
-    for result in ("inputs", "scores", "weights", "output")
-}
-# What each step is for that no operator names, and each result.
-PURPOSES: Mapping[str, str] = {name: text for file in _FILES for name, text in file.STEPS.items()}
+STAGE_FILES = ("projections", "indices", "heads", "selection", "scores", "recurrences", "differences", "output")
+# Of a file that is imported only for some problems: what a problem has then.
+_ONLY_WITH = {"selection": "chooses_keys", "recurrences": "recurrence"}
+# The results in order. The stages of one that is given, or not computed, are left out.
+STAGED_RESULTS = ("inputs", "scores", "weights", "output")
 
 # Plans by signature: problems that differ in numbers and labels alone, as the layers of a model do, have the same.
 _PLANS: dict[Hashable, Plan] = {}
@@ -51,7 +40,10 @@ def plan_of(problem: ProblemSpec) -> Plan:
 def build_plan(problem: ProblemSpec) -> Plan:
     """The plan of a problem, from the lengths of its axes and its operators; no number of it is read."""
     builder = _forward_builder(problem)
-    gradients.differentiate(builder)
+    if problem.grad_output is not None:
+        from attncli.plan.stages.gradients import differentiate  # noqa: PLC0415 - most problems have no gradients
+
+        differentiate(builder)
     return builder.plan()
 
 
@@ -61,20 +53,35 @@ def build_plan_to_fit(problem: ProblemSpec, results: Iterable[str], paths: Colle
     The gradients of these results are inputs, whose values the caller sets: `loss_gradient_name` has their names.
     Raises UnknownNameError where there is no such result, AttnError where an operator has no derivative.
     """
+    from attncli.plan.stages.gradients import differentiate_for  # noqa: PLC0415 - the same
+
     builder = _forward_builder(problem)
     plan = builder.plan()
-    gradients.differentiate_for(builder, [plan.resolve(result) for result in results], paths)
+    differentiate_for(builder, [plan.resolve(result) for result in results], paths)
     return builder.plan()
+
+
+def stage_files(problem: ProblemSpec | None = None) -> Iterator[ModuleType]:
+    """The files of stages, in order; of a problem those alone that may add to its plan."""
+    for name in STAGE_FILES:
+        if problem is None or name not in _ONLY_WITH or getattr(problem, _ONLY_WITH[name]):
+            yield import_module(f"attncli.plan.stages.{name}")
+
+
+def purposes(problem: ProblemSpec | None = None) -> Mapping[str, str]:
+    """What each step is for that no operator names, and each result; of a problem those that its plan may have."""
+    return {name: text for file in stage_files(problem) for name, text in file.STEPS.items()}
 
 
 def _forward_builder(problem: ProblemSpec) -> PlanBuilder:
     """The builder of a plan with every stage of the forward computation."""
-    builder = PlanBuilder(problem, PURPOSES)
-    for result, stages in STAGES.items():
+    builder = PlanBuilder(problem, purposes(problem))
+    for result in STAGED_RESULTS:
         if result == problem.given_table:
-            scores.add_given_table(builder)
-        for stage in stages if result not in problem.not_computed else ():
-            stage(builder)
+            add_given_table(builder)
+        for file in stage_files(problem) if result not in problem.not_computed else ():
+            for stage in file.STAGES.get(result, ()):
+                stage(builder)
     _check_rounded_steps(builder)
     return builder
 

@@ -11,7 +11,6 @@ from attncli.base.labels import find_label, number_equal_labels, numbered_labels
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops import look_up, taken_kinds
 from attncli.ops.records import Operator, PositionAxes
-from attncli.ops.rope import rotated_count
 from attncli.problem.arrays import ArrayOrigin
 from attncli.problem.fields import (
     CACHE,
@@ -591,6 +590,8 @@ def rotated_lengths(problem: ProblemSpec) -> Mapping[str, int]:
 
 def rotated_features(problem: ProblemSpec) -> int:
     """How many features of a head rope turns: those that heads share, or all, unless it says how many."""
+    from attncli.ops.rope import rotated_count  # noqa: PLC0415 - few problems rotate some features alone
+
     assert problem.position is not None
     return rotated_count(rotated_lengths(problem)["d"], problem.position.parameters)
 

@@ -7,8 +7,7 @@ from itertools import product
 
 from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops import positions as position_schemes
-from attncli.ops import structural
+from attncli.ops import elementwise, structural
 from attncli.ops.records import MaskSign
 from attncli.plan.graph import Node
 from attncli.plan.trace import AxisPositions, Step, Trace, slice_at
@@ -25,7 +24,7 @@ _ROW_FUNCTIONS = (
     structural.project,
     structural.identity,
     structural.select_rows,
-    position_schemes.add_positions,
+    elementwise.add_positions,
 )
 
 

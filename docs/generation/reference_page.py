@@ -17,7 +17,7 @@ from attncli.io.problem_files import EXAMPLE_KEYS
 from attncli.ops import kinds, operators
 from attncli.ops.records import OperatorRecord
 from attncli.ops.registry import plural_of
-from attncli.plan.build import PURPOSES
+from attncli.plan.build import purposes
 from attncli.problem.conventions import CONVENTIONS, readings
 from attncli.problem.fields import DEFAULT_SELECTION, RESULTS, Field
 from attncli.problem.spec import DEFAULTS, FIELDS
@@ -111,7 +111,7 @@ def pages() -> dict[str, str]:
             *(FORMS, table(("written", "what it is"), forms), SEVERAL, OWN_OPERATORS),
         ),
         "results.md": (
-            *(RESULT_NAMES, table(("result", "what it is"), [(f"`{name}`", PURPOSES[name]) for name in RESULTS])),
+            *(RESULT_NAMES, table(("result", "what it is"), [(f"`{name}`", purposes()[name]) for name in RESULTS])),
             table(("step", "axes", "what it is for"), _steps()),
         ),
         "operators.md": (

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from attncli.ops.registry import _RECORDS
 from tests.cli.running import Run
 from tests.problems import write_file
 
@@ -40,7 +39,7 @@ WORDS = ("compute", "--query", "1 0", "--key", "1 0; 0 1; 3 1", "--format", "csv
 
 
 @pytest.fixture(autouse=True)
-def modules(tmp_path: Path) -> Iterator[None]:
+def modules(tmp_path: Path, restored_registry: None) -> Iterator[None]:
     """Modules in the working folder; what is registered and imported is taken back afterwards."""
     write_file(tmp_path, MODULE, "own_scores.py")
     write_file(tmp_path, "raise SystemExit(3)\n", "leaving.py")
@@ -48,10 +47,8 @@ def modules(tmp_path: Path) -> Iterator[None]:
     yield
     sys.path[:] = path
     for name in {*sys.modules} - names:
-        del sys.modules[name]
-    for name in ("multiple", "plain"):
-        _RECORDS["score"].pop(name, None)
-    _RECORDS["mask"].pop("even", None)
+        if not name.startswith("attncli."):
+            del sys.modules[name]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from attncli.base.errors import UnknownNameError
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
 from attncli.ops import operators
-from attncli.plan.build import STAGES, build_plan, plan_of
+from attncli.plan.build import STAGED_RESULTS, build_plan, plan_of, stage_files
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import Axis, Node, Plan
 from attncli.problem.fields import LSE, RENAMED_STEPS, RESULTS
@@ -138,10 +138,11 @@ def test_masked_scores_is_what_the_normalizer_reads_also_when_a_stage_is_added()
         builder.current["scores"] = node.name
 
     builder = PlanBuilder(sized(causal=True))
-    for stage in itertools.chain.from_iterable(STAGES.values()):
-        if stage.__name__ == "normalize":
-            halve(builder)
-        stage(builder)
+    for result, file in itertools.product(STAGED_RESULTS, stage_files()):
+        for stage in file.STAGES.get(result, ()):
+            if stage.__name__ == "normalize":
+                halve(builder)
+            stage(builder)
     plan = builder.plan()
     assert plan.results["masked_scores"] == "halved_scores"
     assert plan["weights"].inputs == {"scores": "halved_scores"}

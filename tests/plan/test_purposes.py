@@ -9,7 +9,7 @@ import pytest
 from attncli.ops.decorators import score
 from attncli.ops.records import Quantity, Tap, no_tap
 from attncli.ops.registry import kinds, operators
-from attncli.plan.build import PURPOSES, build_plan
+from attncli.plan.build import build_plan, purposes
 from attncli.problem.fields import RESULTS
 from attncli.render.meanings import every_step
 from tests.arrays import normal
@@ -55,14 +55,14 @@ def test_every_node_of_a_plan_has_a_sentence(keys: Mapping[str, Any]) -> None:
 def test_every_sentence_is_that_of_a_step_or_a_result() -> None:
     plans = [build_plan(problem(**keys)) for keys in ALL_PROBLEMS.values()]
     named = {node.name for plan in plans for node in plan.nodes if node.record is None and node.tapped_from is None}
-    assert set(PURPOSES) - named - set(RESULTS) == set()
+    assert set(purposes()) - named - set(RESULTS) == set()
 
 
 def test_every_step_is_one_that_attn_show_knows() -> None:
     plans = [build_plan(problem(**keys)) for keys in ALL_PROBLEMS.values()]
     names = {node.name for plan in plans for node in plan.nodes if len(node.source) < 2 and node.tapped_from is None}
     assert names - set(every_step()) == set()
-    assert set(PURPOSES) - set(every_step()) - set(RESULTS) == set()
+    assert set(purposes()) - set(every_step()) - set(RESULTS) == set()
 
 
 @pytest.mark.parametrize("kind", kinds())

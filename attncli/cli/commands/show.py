@@ -27,7 +27,7 @@ def _complete_word() -> Meanings:
 
     Symbols would take NumPy to find. Where there is none, the shell offers files.
     """
-    from attncli.plan.build import PURPOSES
+    from attncli.plan.build import purposes
     from attncli.problem.conventions import CONVENTIONS
     from attncli.render.glossary import GLOSSARY
     from attncli.render.meanings import meanings_of_wings
@@ -36,7 +36,7 @@ def _complete_word() -> Meanings:
     words = {name: term.text for term in GLOSSARY for name in (term.name, *term.aliases) if " " not in name}
     words |= {meaning.names[0]: meaning.text for meaning in meanings_of_wings()}
     words |= {convention.name: convention.title for convention in CONVENTIONS.values()}
-    words |= PURPOSES
+    words |= purposes()
     words |= {field.name: field.help for field in FIELDS.values()}
     return words | {record.name: record.summary for record in records}
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from attncli.ops import look_up, query_scales, structural
+from attncli.ops import elementwise, look_up, structural
 from attncli.ops.norms import NORM, USES, is_after_rope, is_over_all
 from attncli.ops.records import Operator
 from attncli.plan.builder import PlanBuilder, numbers_of, options_beside
@@ -225,7 +225,7 @@ def scale_queries(builder: PlanBuilder) -> None:
     source = builder.current_node("query")
     symbol, formula = f"{source.symbol[0]}ˢ", f"κ {source.symbol}"
     inputs = {"x": source.name, "factors": factors.name}
-    builder.add("scaled_query", symbol, formula, source.axes, stage, query_scales.scale_rows, inputs, role="query")
+    builder.add("scaled_query", symbol, formula, source.axes, stage, elementwise.scale_rows, inputs, role="query")
 
 
 def concatenate_cache(builder: PlanBuilder) -> None:

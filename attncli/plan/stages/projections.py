@@ -3,7 +3,7 @@
 from typing import Any
 
 from attncli.base.axes import Letters
-from attncli.ops import elementwise, indices, positions, structural
+from attncli.ops import elementwise, indices, structural
 from attncli.ops.records import Operator, format_value
 from attncli.plan.builder import PlanBuilder, numbers_of
 from attncli.plan.graph import GIVEN, LOOK_UP, Axes, Axis, Node, axes_of
@@ -172,7 +172,7 @@ def _add_sequence(builder: PlanBuilder, name: str, symbol: str, rows_letter: str
         return
     vectors = _add_position_vectors(builder, name, symbol, problem.position)
     inputs, formula = {"x": name, "positions": vectors.name}, f"{symbol}⁺ = {symbol} + {vectors.symbol}"
-    function = positions.add_positions
+    function = elementwise.add_positions
     builder.add(f"positioned_{name}", f"{symbol}⁺", formula, axes, "position", function, inputs, role=name)
 
 
@@ -236,7 +236,7 @@ def _add_rows(builder: PlanBuilder, vectors: Node, key: str, symbol: str, noun: 
     formula = f"the row of each token's {noun}, looked up in {key}"
     table = builder.add(key, symbol, formula, vectors.axes, GIVEN, source=(key,))
     inputs, (name, of_sum) = {"x": vectors.name, "positions": table.name}, made
-    formula, function = f"{of_sum} = {vectors.symbol} + {symbol}", positions.add_positions
+    formula, function = f"{of_sum} = {vectors.symbol} + {symbol}", elementwise.add_positions
     return builder.add(name, of_sum, formula, vectors.axes, "position", function, inputs, role="residual")
 
 

@@ -12,7 +12,6 @@ import attncli
 from attncli.checks.slips.parts import Part, Priority, SearchLimits
 from attncli.checks.slips.records import SLIPS
 from attncli.checks.slips.search import Attempt, Judge, explain, own_attempt, run_attempt, unnoticed, with_slip
-from attncli.ops import registry
 from attncli.problem.spec import ProblemSpec
 from tests.arrays import normal
 from tests.checks.slips.wrong_attention import attention
@@ -236,9 +235,8 @@ def test_of_selected_queries_a_part_is_taken_by_their_positions_among_those_sele
     assert np.mean(accepted) > 0.5  # all but those of a problem that is changed
 
 
-def test_an_operator_that_refuses_what_a_slip_gives_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_RECORDS", {kind: dict(records) for kind, records in registry._RECORDS.items()})
-
+@pytest.mark.usefixtures("restored_registry")
+def test_an_operator_that_refuses_what_a_slip_gives_it_is_named() -> None:
     @attncli.normalizer(
         formula="aᵢⱼ = sᵢⱼ", shapes="scores[n m] -> [n m]", source="none", example={"scores": [[1]], "gives": [[1]]}
     )
