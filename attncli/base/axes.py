@@ -65,7 +65,7 @@ RESULT_OF_KIND: Mapping[str, str] = {
 Letters = tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Signature:
     """The letters of each named array, and of the result."""
 
@@ -73,7 +73,7 @@ class Signature:
     result: Letters
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Length:
     """The length of a letter's axis, and the array that has it, as an error names it: `key has 3 rows (m)`.
 

@@ -107,7 +107,7 @@ def column_of_axis(letter: str) -> str:
     return COLUMNS.get(letter, FEATURE)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LabelledAxis:
     """An axis of an array, or a part of one: its letter, what its entries are called, and where the first one is.
 
@@ -195,7 +195,7 @@ def labelled_axis(letter: str, size: int, tokens: tuple[str, ...] | None) -> Lab
     return LabelledAxis(letter, numbered_labels(letter, size), letters=(letter,))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LabelledArray:
     """An array, the name that its cells are written by, and its axes.
 

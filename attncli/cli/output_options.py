@@ -42,7 +42,7 @@ Reason = tuple[Callable[["OutputOptions"], bool], str]  # whether an option has 
 ViewFields = Callable[["OutputOptions", "EditedProblem"], Mapping[str, Any]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OutputOption:
     """A row of the table: what is known of an option in addition to its name, type and default.
 
@@ -136,7 +136,7 @@ _NO_TABLE_STATISTICS = _where(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OutputOptions:
     """What is shown of a result, how and where: a row for each option, with its value as text from the command line."""
 

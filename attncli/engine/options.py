@@ -25,7 +25,7 @@ def is_executor(name: str) -> bool:
     return name in (THREADS, SERIAL) or name.startswith(REMOTE)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BlockSizes:
     """Sizes of blocks and tiles; they do not depend on the number of workers, and so neither do the last digits.
 
@@ -45,7 +45,7 @@ class BlockSizes:
     alone_multiplications: int = 25 * 10**6  # which take a quarter to a half of a millisecond
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RunOptions:
     """Options of running a plan: executor, allocator, progress callback, sizes of blocks.
 

@@ -55,7 +55,7 @@ def describe_value(name: str, value: Any) -> ArrayDescription:
     return ArrayDescription(name, None, shorten(one_line(items), MAX_TEXT_LENGTH))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ArchiveEntry:
     """One entry of an archive, which is not read yet."""
 

@@ -37,7 +37,7 @@ Lines = Mapping[int | str | tuple[int, int], int]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ArrayDescription:
     """One array in a file: its name ("" where it has none), its shape, and its type.
 

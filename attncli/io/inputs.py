@@ -18,6 +18,8 @@ from attncli.io.paths import STDIN, is_there, name_of_path, opening, path_of
 STDIN_NAME = "standard input"
 MAX_SIZE_OPTION = "--max-size"
 MEMORY_SHARE = 4  # without an option an input may be as large as the available memory divided by this
+MAX_DEPTH = 40  # of lists and mappings in each other
+TOO_DEEP = f"lists are nested more than {MAX_DEPTH} deep"
 HEAD_SIZE = 2**12  # bytes by which a format is recognized
 _CHUNK_SIZE = 2**20
 _ENCODING_HINT = "save it as UTF-8"
@@ -26,7 +28,7 @@ _ENCODING_HINT = "save it as UTF-8"
 FileVersion = tuple[int, int, int, int] | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SizeLimit:
     """The most bytes of one input that are read into memory, and the reason in words."""
 
@@ -41,7 +43,7 @@ class SizeLimit:
             raise AttnError(message, where=where, hint=f"allow more with {MAX_SIZE_OPTION}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Input:
     """One input: a regular file, which is opened by its reader, or the bytes that a stream gave.
 

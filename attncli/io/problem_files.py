@@ -19,7 +19,7 @@ from attncli.problem.fields import EXPECTED, RESULTS, option_name
 from attncli.problem.spec import FIELDS
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Origin:
     """Where a value was given: in a file (paths in it are relative to its folder), as an option, or in Python.
 
@@ -77,7 +77,7 @@ PYTHON = Origin(opens_files=False)
 PYTHON_OVER_FILE = Origin(opens_files=False, overrides=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RawValue:
     """A value as the user gave it, and its origin."""
 
@@ -266,7 +266,7 @@ def _names(source: Input) -> set[str]:
     return {array.name for array in formats.list_arrays(source)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FilePart:
     """One part of a file: the keys of its problem, those that are its own, and what is said of it.
 

@@ -13,7 +13,7 @@ from attncli.problem.tokenizer import encode
 MAX_SIZE = 2**27  # bytes: the largest known have a fifth of it
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TokenizerFile:
     """A tokenizer in a file, which is opened where a text is split."""
 

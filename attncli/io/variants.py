@@ -40,7 +40,7 @@ PROBLEM = "problem"  # in place of a file, in Python
 PART = "part"  # of a worked example
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class VariedKey:
     """A key of a problem; with a `parameter` that of the operator which the key names."""
 
@@ -125,7 +125,7 @@ def parameter_kinds(key: str) -> dict[str, set[Any]]:
     return kinds
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class VariedValue:
     """One value of a varied key: its text, and the converted value; None is that of a key that is not given."""
 
@@ -315,7 +315,7 @@ def _check_duplicates(values: Sequence[VariedValue], path: ErrorPath) -> None:
         seen.add(identity)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NamedDocument:
     """The values of a problem by their keys, and the name that tells it from others: a file, or a part of one.
 
@@ -339,7 +339,7 @@ class NamedDocument:
         return apply_edits(problem, self.edits) if self.edits else problem
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Choice:
     """One of the alternatives that combinations are made of: its text, and what it changes."""
 
@@ -348,7 +348,7 @@ class _Choice:
     is_parameter: bool = False  # which is changed after the operator that has it
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Variant:
     """A problem, with a name by which it is told from the others.
 

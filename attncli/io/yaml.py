@@ -16,7 +16,7 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
 from attncli.base.text import escape_overrides
 from attncli.io.formats import Lines
-from attncli.io.yaml_errors import MAX_DEPTH, TOO_DEEP, explain
+from attncli.io.inputs import MAX_DEPTH, TOO_DEEP
 from attncli.numbers.formatting import format_rows
 from attncli.numbers.parsing import TypedNumber
 from attncli.problem.numbers import is_word, scalar
@@ -53,6 +53,8 @@ def read(
     except UnicodeEncodeError:  # an argument with bytes that the encoding of the locale has not
         raise AttnError("is not Unicode text", where=name, hint="write it in UTF-8") from None
     except yaml.YAMLError as error:
+        from attncli.io.yaml_errors import explain  # noqa: PLC0415 - only an error needs it
+
         raise explain(error, text, name) from None
     return builder.result, builder.lines
 

@@ -8,10 +8,9 @@ import yaml
 
 from attncli.base.errors import AttnError
 from attncli.base.text import shorten
+from attncli.io.inputs import TOO_DEEP
 from attncli.problem.spec import OPERATOR_FIELDS
 
-MAX_DEPTH = 40
-TOO_DEEP = f"lists are nested more than {MAX_DEPTH} deep"
 LIBYAML_TOO_DEEP = "exceeded maximum nesting depth"  # since 0.2.6, of 1,000: it reads ahead, and no event comes before
 QUOTES = 'put a name with slices in quotes: "weights.npz#w_q[:, 0:768]"'
 _LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
@@ -29,7 +28,7 @@ _CLOSING = {"[": "]", "{": "}"}
 _SAME_COLUMN = "begin it in the same column"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Mistake:
     """Where the parser stopped: its message, the lines of the text, and two positions (line and column from 0).
 

@@ -20,7 +20,7 @@ UNROUNDED = "of unrounded numbers"  # what a result is where numbers were read b
 ROUNDING = Decimal("1e-9")  # of a unit: results that lie between two roundings are computed to either
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ArithmeticWriter:
     """Writes the numbers and equations of the arithmetic of one cell; `by_hand` functions get one.
 

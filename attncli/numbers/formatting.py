@@ -24,7 +24,7 @@ NUMBERS_PER_CHUNK = 2**15  # text of a few hundred kilobytes
 MAX_WHOLE = 2**53  # whole numbers from here on are not all floating-point numbers
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Style:
     """How the numbers of a line are written: their decimals, and whether very small ones have an exponent.
 

@@ -9,7 +9,7 @@ from attncli.base.lazy_numpy import Array
 Library = Literal["numpy", "torch"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CodeCall:
     """The call of a function that a step of a script writes.
 
@@ -34,7 +34,7 @@ class CodeCall:
         return default if value is None else value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NoCode:
     """That a function has no code in some library, and why: `PyTorch has no generator of these numbers`."""
 
@@ -47,7 +47,7 @@ Template = str
 CodeRule = Template | NoCode | Callable[[CodeCall], "Template | NoCode"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Code:
     """The rules of a function in each library, where names alone do not make one of the other."""
 

@@ -76,7 +76,7 @@ class NoDerivative:
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ByNumber:
     """The symbol of a number that is a parameter, `{argument}`, and the formula of the derivative by it."""
 

@@ -85,7 +85,7 @@ def _mean(x: Array) -> Array:
     return mean
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Division:
     """By what a norm divides vectors: the root of the mean, or the sum, of their squares, of centred ones or not.
 
@@ -292,7 +292,7 @@ OVER = Parameter("over", "word", None, words=(HEAD, ALL))
 WHEN = Parameter("when", "word", None, words=(BEFORE_ROPE, AFTER_ROPE))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NormUse:
     """What a key that takes a norm normalizes: roles of the plan, with the letters of their heads and features.
 

@@ -22,7 +22,7 @@ from attncli.problem.spec import ProblemSpec
 STEPS_OF_EVERY_PROBLEM = ("query", "key", "value", *TABLES)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Step:
     """A node of the plan and its value.
 
@@ -91,7 +91,7 @@ class Step:
         return self.node.is_identity
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trace:
     """The steps of one computation of a problem, in order, and the labels of axes, such as queries (n) and keys (m).
 

@@ -13,7 +13,7 @@ from attncli.base.text import count_of, json_excerpt, most_common, one_line, sho
 from attncli.numbers.parsing import TypedNumber, number_hint, number_of_text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ArrayOrigin:
     """The file or option that an array was given in, and the line of each of its rows where the file has lines.
 
@@ -286,7 +286,7 @@ def _column_labels(names: list[Any]) -> tuple[str, ...] | None:
     return tuple(names) if are_words and names != [f"column_{at}" for at in range(len(names))] else None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EncodedArray:
     """An array that is mapped from its file, and the function that makes numbers of it, or of some of its rows.
 
@@ -332,7 +332,7 @@ def integers_of_bits(array: Array) -> str | None:
     return None if is_small or name not in FLOATS_IN_INTEGERS else name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GivenArray:
     """An array, the labels of its rows and columns where it has them, and its floating type by `base.dtypes`' names.
 

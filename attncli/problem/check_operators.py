@@ -22,7 +22,7 @@ from attncli.problem.recurrences import check_recurrence
 from attncli.problem.spec import OPERATOR_FIELDS, ProblemSpec, position_axes, rotated_features, rotated_lengths
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Rows:
     """What a norm is applied to: the letter of its heads, how many there are, and the features of one of them."""
 

@@ -201,7 +201,7 @@ def editable_keys(spec: ProblemSpec) -> Sequence[str]:
     return keys
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EditedCell:
     """What an edit replaced: the cell as it was named, its number before, or a list of several, and that after."""
 
@@ -210,7 +210,7 @@ class EditedCell:
     after: float | bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ProblemPart:
     """A part of a worked example: its title, what it is about, its problem, and the results that it shows.
 
@@ -224,7 +224,7 @@ class ProblemPart:
     command: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EditedProblem:
     """A problem, the same one after some edits, and what each of them replaced; without edits it is that twice.
 
@@ -246,7 +246,7 @@ class EditedProblem:
         return replace(self, before=self.before.with_gradient(), after=self.after.with_gradient(), parts=parts)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Edit:
     """A number in place of one, or of every one of a row or column, of an array: `w_q[0,1]=3`, `w_q[*,1]=0`.
 

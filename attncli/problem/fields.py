@@ -105,7 +105,7 @@ LastResult = Literal["", "queries", "scores", "weights", "output"]
 _BRACKETS = re.compile(r"\[(?P<inside>[^\]]*)\]")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Field:
     """One field of a problem: the kind of its value, its range, its axes, its help, its panel there, an example."""
 

@@ -31,7 +31,7 @@ BITS = (2, 3, 4, 8)
 FORMATS = ("gptq", "gptq_v2")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class QuantizedForm:
     """One form: the arrays that it needs, those that it may have, how its other values are converted, and its function.
 

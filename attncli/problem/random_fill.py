@@ -57,7 +57,7 @@ _IN_PLACE_OF_LABELS = (  # the same where tokens are given, and are not looked u
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RandomFill:
     """The values of a problem with every array made, and why nothing has read a key, for each that nothing has read.
 

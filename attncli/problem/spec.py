@@ -88,7 +88,7 @@ def signature_of(value: Any) -> Hashable:
     return value if isinstance(value, Hashable) else repr(value)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ProblemSpec:
     """A problem whose values were converted and checked by `attncli.problem.build.build`, the only way to make one.
 

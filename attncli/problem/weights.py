@@ -22,7 +22,7 @@ ROPE_WEIGHTS = ("w_k_rope", "w_kv_latent_rope")  # of the features of each key t
 SIZES = ("d_k", "d_v")  # which say how wide parts are that are not equal
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Heads:
     """The numbers of query heads and of key heads."""
 
@@ -37,7 +37,7 @@ class Heads:
         return self.query if letter in ("d", "u") else self.kv
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PackedPart:
     """The columns of one projection in a packed array: `count` of them from `first`, in each of equal `blocks`."""
 

@@ -37,7 +37,7 @@ PAPER_ON_LIGHT, PAPER_ON_DARK = SIGNED_ON_LIGHT[2], SIGNED_ON_DARK[2]
 MIN_SHADE = 5  # percent: below it a weight has no shade
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Palette:
     """The colours of weights and of numbers with signs, on light paper and on dark ground, each at equal distances.
 

@@ -11,7 +11,7 @@ PAGE_WIDTH = 80
 _WORDS = re.compile(r"(?<!\S)'[^']+'[^\s\w]*(?!\S)|\S+")  # a name in quotes is a word, also with spaces in it
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TextTarget:
     """The target of text: its width in columns (None: a pipe or a file, no line is cut), and what it can show."""
 

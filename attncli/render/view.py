@@ -49,7 +49,7 @@ class Drawable(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class View:
     """A result, and which part of it is shown how.
 
@@ -130,7 +130,7 @@ class View:
         return f"{stages}, {reading}" if reading else stages
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ComparisonView:
     """How a comparison is shown: with so many decimals, and whether with every table, however large.
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CommandRef:
     """Where the function of a command is, and what its help has in addition to its options.
 

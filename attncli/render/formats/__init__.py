@@ -34,7 +34,7 @@ OBJECT = f"{_OBJECT}:result_object"
 _LONG_TABLE = "attncli.comparisons.long_table"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OutputFormat:
     """One way to write the view of a result: all that distinguishes it from other formats is in its row.
 
