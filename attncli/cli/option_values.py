@@ -90,7 +90,8 @@ def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "
     if has_commas:
         numbers = read_decimal_commas(texts)
         texts = {name: str(value) if isinstance(value, float) else value for name, value in numbers.items()}
-    _check_single_values(texts)
+    if texts:
+        _check_single_values(texts)
     if problem is not None and is_part_of_list(problem):
         raise AttnError(f"{problem!r} is not a problem file", hint=QUOTE_HINT)
     if problem is not None and is_sentence(problem):

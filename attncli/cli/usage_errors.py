@@ -107,7 +107,6 @@ def _option_of(token: str, options: Mapping[str, Any]) -> str:
 
 def _check_repeated(options: Mapping[str, Any], args: Sequence[str]) -> None:
     """Raise AttnError, which says how two values of a key are compared, where its option is given twice."""
-    from attncli.io.variants import has_several_values
     from attncli.problem.spec import FIELDS
 
     given: dict[str, list[str]] = {}
@@ -118,6 +117,8 @@ def _check_repeated(options: Mapping[str, Any], args: Sequence[str]) -> None:
             given.setdefault(option.name, []).append(value if equals else following)
     for key, values in given.items():
         if len(values) > 1:
+            from attncli.io.variants import has_several_values
+
             name, joined = option_name(key), ",".join(values)
             several = " ".join(f"{_VARY} {_quoted(f'{key}={value}')}" for value in values)
             hint = f"{name} {_quoted(joined)}" if has_several_values(key, joined) else several

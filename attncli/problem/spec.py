@@ -1,7 +1,7 @@
 """ProblemSpec: a checked problem, as plans, engines and writers read it; its fields are the keys of a problem file."""
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -88,7 +88,7 @@ def signature_of(value: Any) -> Hashable:
     return value if isinstance(value, Hashable) else repr(value)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ProblemSpec:
     """A problem whose values were converted and checked by `attncli.problem.build.build`, the only way to make one.
 
@@ -352,17 +352,17 @@ class ProblemSpec:
         default=False)
     # fmt: on
 
-    leading: Layout = field(repr=False)
+    leading: Layout
     # The length of each axis letter, as one head has it.
-    lengths: Mapping[str, int] = field(repr=False)
+    lengths: Mapping[str, int]
     # Where each field was given, by its name, or `score.w1` of an operator's array; nothing in Python.
-    origins: Mapping[str, ArrayOrigin] = field(repr=False, compare=False)
+    origins: Mapping[str, ArrayOrigin]
     # The generator of each array that was made, by the name of its field, or `score.w1` of an operator's.
-    generators: Mapping[str, Operator] = field(repr=False, compare=False)
+    generators: Mapping[str, Operator]
     # Why nothing reads a key, for each key that was given and that nothing reads.
-    unread: Mapping[str, str] = field(repr=False, compare=False)
+    unread: Mapping[str, str]
     # What a convention has made of the keys that were given; None where they were read as attn reads them.
-    convention: ConventionUse | None = field(default=None, repr=False, compare=False)
+    convention: ConventionUse | None = None
 
     def origin_of(self, name: str) -> ArrayOrigin | None:
         """Where the array of a field was given, embeddings that a vocabulary has with it; None in Python."""
