@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,6 +42,14 @@ def test_each_step_has_its_purpose_its_formula_its_code_and_its_table(view: View
     (output,) = code["outputs"]
     assert "<table" in "".join(output["data"]["text/html"])
     assert output["data"]["text/plain"] == ["[[0.7071 0.    ]]"]
+
+
+@pytest.mark.parametrize("keys", [{}, {"recurrence": "gated:slopes=retnet", "value": [[1.0], [2.0]]}], ids=["", "attn"])
+def test_what_is_given_is_said_to_be_before_its_code(keys: dict[str, Any]) -> None:
+    cells = cells_of(every_step(problem(query=[[1, 0], [0, 1]], key=[[1, 0], [0, 1]], **keys)))
+    at = next(at for at, cell in enumerate(cells) if cell["source"] == ["What is given:"])
+    assert cells[at]["cell_type"] == "markdown"
+    assert any("[1" in line for line in cells[at + 1]["source"])
 
 
 def test_a_notebook_has_what_jupyter_requires(view: View) -> None:

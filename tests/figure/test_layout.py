@@ -48,6 +48,17 @@ def overlap(first: Box, second: Box) -> bool:
     return not (beside or below)
 
 
+@pytest.mark.parametrize("lines", [1, 3])
+def test_lines_of_a_title_move_everything_down_and_make_a_page_so_much_higher(lines: int) -> None:
+    plain, titled = (lay_out([GROUP], None, [1.0] * count, []) for count in (0, lines))
+    assert plain is not None
+    assert titled is not None
+    height = lines * 0.19 + 0.07  # of the lines, and of the gap below them
+    assert titled.size.height == pytest.approx(plain.size.height + height)
+    tops = [(below.top, above.top) for below, above in zip(boxes(titled), boxes(plain), strict=True)]
+    assert all(below == pytest.approx(above + height) for below, above in tops)
+
+
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("groups", GROUPS.values(), ids=GROUPS)
 def test_nothing_overlaps_or_leaves_the_page(groups: list[GroupSize], size: Size | None) -> None:

@@ -145,9 +145,10 @@ def test_not_a_number_is_read() -> None:
 
 
 def test_lists_mappings_and_aliases_are_put_together() -> None:
-    text = "a: &w [[1, 2], [3, 4]]\nb: *w\nc:\n  d: {e: x, f: [y]}\n  no: []\n"
+    text = "a: &w [[1, 2], [3, 4]]\nb: *w\nc:\n  d: {e: x, f: [y]}\n  no: []\nn: &n 2\nm: *n\n"
     value, _ = yaml.read(text, "p.yaml")
-    assert value == {"a": [[1, 2], [3, 4]], "b": [[1, 2], [3, 4]], "c": {"d": {"e": "x", "f": ["y"]}, "no": []}}
+    rest = {"c": {"d": {"e": "x", "f": ["y"]}, "no": []}, "n": 2, "m": 2}
+    assert value == {"a": [[1, 2], [3, 4]], "b": [[1, 2], [3, 4]], **rest}
 
 
 def test_the_keys_of_a_mapping_are_their_literal_text() -> None:

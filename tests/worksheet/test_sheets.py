@@ -1,6 +1,7 @@
 """Work sheets: no number that is asked for stands in the exercise, and the key has all of them."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -104,3 +105,12 @@ def test_what_is_to_be_filled_in_is_by_labels_where_it_is_a_part() -> None:
         "weights": {"head 1": {"query_2": [None, None, None]}},
         "output": [[None] * 4] * 2,
     }
+
+
+def test_only_a_sheet_with_formulas_says_how_a_step_is_computed_and_what_it_is_for() -> None:
+    sheet = make(PROBLEMS["tutorial"])
+    given, scores = (sheet.result.trace[name].node.purpose for name in ("embeddings", "scores"))
+    with_hints, without = (str(render_sheet(one, ".md")[0]) for one in (sheet, replace(sheet, has_formulas=False)))
+    assert all(text in with_hints for text in (given, scores, "4 × 3", "X W"))
+    assert given in without
+    assert not any(text in without for text in (scores, "4 × 3", "X W"))
