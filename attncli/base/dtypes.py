@@ -23,6 +23,7 @@ SIGN_AND_NUMBER = -0x70002000  # of float32: bit 31, and those of the exponent a
 EXPONENTS_APART = 2.0**112  # the quotient of the powers of 2 that one exponent means in both types
 FEW_BITS, LEAST_TELLING = 4, 8  # bits that typed numbers may have, and how many numbers with more tell a type
 INFINITE = 2.0**16  # infinities and NaN become at least this in absolute value, numbers stay below it
+_FLOAT8_BITS = {"float8_e4m3fn": (3, -6), "float8_e5m2": (2, -14)}  # of the mantissa, and the least exponent
 
 
 @dataclass(frozen=True)
@@ -187,11 +188,11 @@ def to_float8(x: Array, name: str) -> Array:
     >>> to_float8(np.array([1.0625, 1.1875, -500.0, -np.inf]), "float8_e4m3fn").tolist()
     [1.0, 1.25, -448.0, -inf]
     """
-    magnitudes = float8_numbers(name)[: 2**7]
-    finite = magnitudes[np.isfinite(magnitudes)].astype(np.float64)
-    middles, size = (finite[1:] + finite[:-1]) / 2, abs(x)
-    below, above = (np.searchsorted(middles, size, side=side) for side in ("left", "right"))  # others where it is one
-    nearest = finite[np.where(below % 2 == 0, below, above)]
+    bits, least = _FLOAT8_BITS[name]
+    size, largest = abs(x), np.nanmax(float8_numbers(name), where=np.isfinite(float8_numbers(name)), initial=0)
+    exponents = np.maximum(np.frexp(size)[1] - 1, least)
+    step = np.ldexp(1.0, exponents - bits)  # between numbers of this exponent
+    nearest = np.minimum(np.rint(size / step) * step, largest)
     return np.copysign(np.where(np.isfinite(x), nearest, size), x).astype(np.float32)
 
 

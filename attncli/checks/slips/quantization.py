@@ -218,10 +218,10 @@ def _is_rounded(case: Computation, name: str, options: Mapping[str, Any]) -> boo
 
 def _round_blocks(x: Array, *, rows: int, largest: float, rounds: Round) -> Array:
     """Numbers [… m d], those of each block of rows rounded so that the largest of them is the largest of a type."""
-    rounded = np.array(x)
-    for first in range(0, x.shape[-2], rows):
-        block = x[..., first : first + rows, :]
-        scale = abs(block).max(axis=(-2, -1), keepdims=True) / largest
-        scale = np.where(scale > 0, scale, 1)
-        rounded[..., first : first + rows, :] = rounds(block / scale) * scale
+    count, features = x.shape[-2:]
+    filled = np.concatenate([x, np.zeros_like(x[..., : -count % rows, :])], axis=-2) if count % rows else x
+    blocks = filled.reshape(*x.shape[:-2], -1, rows * features)
+    scale = abs(blocks).max(axis=-1, keepdims=True) / largest
+    scale = np.where(scale > 0, scale, 1)
+    rounded: Array = (rounds(blocks / scale) * scale).reshape(filled.shape)[..., :count, :]
     return rounded

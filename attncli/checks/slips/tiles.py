@@ -241,21 +241,22 @@ def _online(
     keeps_sum: bool = True,
     power: float = 1.0,
 ) -> Array:
-    """A weighted sum, tile by tile, with or without the factors of a new maximum, or the sum of what was before."""
-    shape = scores.shape[:-1]
-    largest, total = np.full(shape, -np.inf), np.zeros(shape)
-    values = np.zeros((*shape, value.shape[-1]))
-    for first in range(0, scores.shape[-1], tile):
-        part, part_values = scores[..., first : first + tile] / temperature, value[..., first : first + tile, :]
-        with np.errstate(all="ignore"):
-            new = np.maximum(largest, part.max(axis=-1))
-            finite = np.where(np.isfinite(new), new, 0)
-            factor = np.where(np.isneginf(largest), 0, np.exp(power * (largest - finite)))
-            exponentials = np.exp(part - finite[..., None])
-        values = (values * factor[..., None] if rescales_values else values) + exponentials @ part_values
-        before = total * factor if rescales_sum else total
-        total = (before if keeps_sum else 0) + exponentials.sum(axis=-1)
-        largest = new
+    """A weighted sum, tile by tile, with or without the factors of a new maximum, or the sum of what was before.
+
+    The factors from one maximum to the next, multiplied, are those from a tile's to the last.
+    """
+    missing = -scores.shape[-1] % tile  # of the last tile
+    hidden = np.full((*scores.shape[:-1], missing), -np.inf)
+    parts = np.concatenate([scores / temperature, hidden], axis=-1).reshape(*scores.shape[:-1], -1, tile)
+    with np.errstate(all="ignore"):
+        largest = np.maximum.accumulate(parts.max(axis=-1), axis=-1)
+        finite = np.where(np.isfinite(largest), largest, 0)
+        exponentials = np.exp(parts - finite[..., None])
+        factors = np.where(np.isneginf(largest), 0, np.exp(power * (largest - finite[..., -1:])))
+    rescaled = exponentials * factors[..., None] if rescales_values else exponentials
+    values = rescaled.reshape(*scores.shape[:-1], -1)[..., : scores.shape[-1]] @ value
+    sums = exponentials.sum(axis=-1)
+    total = (sums * factors if rescales_sum else sums).sum(axis=-1) if keeps_sum else sums[..., -1]
     return _quotient(values, total)
 
 
