@@ -2,9 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError
 from attncli.cli import streams
@@ -23,8 +21,14 @@ from attncli.cli.option_values import (
 )
 from attncli.cli.output import write_result
 from attncli.cli.output_file import check_free_space, check_is_no_input, say_written
-from attncli.cli.output_options import OutputOptions, selection_error, with_output_options, writes_comparisons
-from attncli.cli.problem_options import EditTexts, Layers, MaxSize, with_problem_options
+from attncli.cli.output_options import (
+    STYLE_OPTIONS,
+    OutputOptions,
+    selection_error,
+    with_output_options,
+    writes_comparisons,
+)
+from attncli.cli.problem_options import EditTexts, Layers, MaxSize, argument, flag, option, with_problem_options
 from attncli.cli.terminal import ProgressBar
 from attncli.io.paths import STDIN
 from attncli.problem.fields import OUTPUT, option_name
@@ -56,59 +60,30 @@ class VariantOptions:
 
 @with_problem_options(are_listed=False)
 @with_output_options(
-    "head",
-    "batch",
-    "precision",
-    "format",
-    "json",
-    "output",
-    "select",
-    "title",
-    "size",
-    "palette",
-    "font_size",
-    "dark",
-    "transparent",
-    "safe_csv",
-    "pager",
-    "strict",
+    *("head", "batch", "precision", "format", "json", "output", "select", "title", *STYLE_OPTIONS),
+    *("safe_csv", "pager", "strict"),
     is_written=writes_comparisons,
 )
 def compare(
-    problems: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="PROBLEM",
-            help="Problem files, or -. An option of a key with several values varies it.",
-        ),
-    ] = None,
+    problems: list[str] | None = argument(
+        "Problem files, or -. An option of a key with several values varies it.", "PROBLEM"
+    ),
     *,
     layers: Layers = None,
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY=VALUE",
-            help="Values of a key: scale=0.5,1, score=dot,cosine, seed=1..100. Different keys multiply.",
-            autocompletion=complete_vary,
-        ),
-    ] = None,
-    convention: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--as",
-            metavar="CONVENTION",
-            help="Interpret the problem as these frameworks do: torch-sdpa,flash (attn list conventions).",
-            autocompletion=complete_convention,
-        ),
-    ] = None,
+    vary: list[str] | None = option(
+        "Values of a key: scale=0.5,1, score=dot,cosine, seed=1..100. Different keys multiply.",
+        metavar="KEY=VALUE",
+        complete=complete_vary,
+    ),
+    convention: list[str] | None = option(
+        "Interpret the problem as these frameworks do: torch-sdpa,flash (attn list conventions).",
+        "--as",
+        metavar="CONVENTION",
+        complete=complete_convention,
+    ),
     edits: EditTexts = None,
-    all_pairs: Annotated[
-        bool, typer.Option("--all-pairs", help="Compare every pair of variants, not each with the first.")
-    ] = False,
-    stats: Annotated[
-        bool | None,
-        typer.Option("--stats/--no-stats", help="Show, or leave out, the statistics of the weights."),
-    ] = None,
+    all_pairs: bool = flag("Compare every pair of variants, not each with the first.", "--all-pairs"),
+    stats: bool | None = option("Show, or leave out, the statistics of the weights.", "--stats/--no-stats"),
     max_size: MaxSize = None,
     output_options: OutputOptions,
     **keys: Any,
