@@ -155,8 +155,7 @@ def _write_problem(name: str, part: int | None, options: OutputOptions, max_size
 
 def _write_report(report: "ExampleReport", file: str, options: OutputOptions, *, is_paced: bool) -> None:
     """Write the report of the example in a file; exit status 1 where a number is not the expected one."""
-    from attncli.demos.document import example_answer
-    from attncli.demos.pages import document_pages
+    from attncli.demos.document import document_pages, example_answer
     from attncli.io.output_files import atomic_write_file
     from attncli.render.target import TEXT_FILE
 

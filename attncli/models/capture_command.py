@@ -187,8 +187,7 @@ def _run_and_write(found: "RunnableCheckpoint", request: "CaptureRequest", file:
 
 def _compare(run: "CapturedRun", other: "CaptureFile") -> None:
     """Write by how much the run differs from another capture."""
-    from attncli.models.captures_document import captures_document
-    from attncli.models.compared_captures import ReadableCapture, compare_captures
+    from attncli.models.captures_document import ReadableCapture, captures_document, compare_captures
     from attncli.render.formats import terminal
 
     first = ReadableCapture(run.capture, run.tensors.__getitem__)

@@ -271,7 +271,7 @@ SCHEMAS: Mapping[str, str] = {
     "problem": "attncli.render.schemas:problem_schema",
     "result": "attncli.render.schemas:result_schema",
     "check": "attncli.checks.schema:check_schema",
-    "compare": "attncli.comparisons.schema:compare_schema",
+    "compare": "attncli.comparisons.objects:compare_schema",
     "try": "attncli.kernels.schema:try_schema",
 }
 

@@ -67,8 +67,7 @@ def show(
 def _text(name: str, max_size: str | None) -> str | None:
     """Everything that a name means, or a line for each array of a file or a checkpoint; None where it is unknown."""
     from attncli.io import formats
-    from attncli.render.array_list import render_array_list
-    from attncli.render.meanings import find_meanings, render_meanings
+    from attncli.render.meanings import find_meanings, render_array_list, render_meanings
 
     path, target = path_of(name), streams.output_target()
     is_file = formats.format_of_suffix(path) is not None and (" " not in name or is_there(path))
