@@ -78,7 +78,10 @@ def fit(
     document = read_problem_options(problem, keys, inputs)
     write_alias_notes(document)
     given = assemble(document)
-    options, names = _options(steps, rate), _names(learn)
+    names = [name for text in learn or () for name in split_names(text, "--learn") or ()]
+    if not names:
+        raise AttnError("nothing is learned", where="--learn", hint="name keys: --learn w_q,score.sigma")
+    options = _options(steps, rate)
     targets = _targets(given, target or (), inputs)
     file = None if output is None else named_file(output, "--output")
     check_is_no_input(file, inputs)
@@ -92,14 +95,6 @@ def fit(
     _write_answer(found, problem, output_options, decimals, has_arrays=file is None)
     if found.stopped == INTERRUPTED:
         raise KeyboardInterrupt
-
-
-def _names(learn: Sequence[str] | None) -> list[str]:
-    """The keys that are learned; raises AttnError if no key is named."""
-    names = [name for text in learn or () for name in split_names(text, "--learn") or ()]
-    if not names:
-        raise AttnError("nothing is learned", where="--learn", hint="name keys: --learn w_q,score.sigma")
-    return names
 
 
 def _options(steps: str | None, rate: str | None) -> "FitOptions":

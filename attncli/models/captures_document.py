@@ -7,7 +7,7 @@ from itertools import groupby
 
 from attncli.base.dtypes import BFLOAT16
 from attncli.base.errors import AttnError
-from attncli.base.lazy_numpy import Array, np
+from attncli.base.lazy_numpy import np
 from attncli.base.text import count_of
 from attncli.io import formats
 from attncli.io.captures import Capture, CapturedLayer, capture_of
@@ -88,12 +88,7 @@ def _difference(one: GivenArray, other: GivenArray, where: tuple[str, ...]) -> f
     left, right = (np.asarray(found.array, np.float64) for found in (one, other))
     if np.array_equal(left, right, equal_nan=True):
         return 0.0
-    return float(abs(left - right).max() / _size(right))
-
-
-def _size(array: Array) -> float:
-    """The largest number of an array; 1 where it has none but zeros."""
-    return float(abs(array).max()) or 1.0
+    return float(abs(left - right).max() / (float(abs(right).max()) or 1.0))
 
 
 def _rounding(dtype: str) -> float:

@@ -72,7 +72,10 @@ def worksheet(
     suffix = _folder_suffix(file, sheet_format) if is_folder else check_suffix(file)
     if sheet_format is not None and not is_folder:
         raise AttnError("the suffix of the file says it", where="--format", hint="leave out --format")
-    _check_variants(variants, by_hand=by_hand)
+    if variants is not None and not by_hand:
+        raise AttnError("needs --by-hand, which draws them", where="--variants", hint="add --by-hand")
+    if variants is not None and variants < 1:
+        raise AttnError(f"{variants} is not a number of variants", where="--variants", hint="expected a number from 1")
     blanks = parse_blanks(blank or ())
     if not by_hand:
         check_is_given("worksheet", [problem] if problem else None, keys)
@@ -103,14 +106,6 @@ def _folder_suffix(folder: str, name: str | None) -> str:
     if name is not None and name not in known:
         raise UnknownNameError("format", name, known, where="--format")
     return f".{name or known[0]}"
-
-
-def _check_variants(variants: int | None, *, by_hand: bool) -> None:
-    """Raise AttnError where variants are asked for that can't be."""
-    if variants is not None and not by_hand:
-        raise AttnError("needs --by-hand, which draws them", where="--variants", hint="add --by-hand")
-    if variants is not None and variants < 1:
-        raise AttnError(f"{variants} is not a number of variants", where="--variants", hint="expected a number from 1")
 
 
 def _read(
