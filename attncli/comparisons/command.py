@@ -1,6 +1,6 @@
 """`attn compare`: variants of a problem side by side, and by how much they differ."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from attncli.io.inputs import Inputs
     from attncli.io.variants import NamedDocument, Variant
     from attncli.plan.graph import Plan
+    from attncli.render.formats import OutputFormat
 
 ALWAYS_FITS = 2**20  # bytes: so many are written without asking for the free space
 MAX_NAMES = 3  # variants that a warning names
@@ -138,12 +139,12 @@ def _compare_and_write(
     from attncli.render.view import ComparisonView
 
     output_format = options.output_format  # errors before any work
+    title = options.title or "" if options.has_effect("title") else ""
     shows_all = options.select is not None or options.file is not None
-    view = ComparisonView(options.decimals, shows_all, statistics, options.title or "", options.figure_style)
+    view = ComparisonView(options.decimals, shows_all, statistics, title, options.figure_style)
     options.check_format("comparison", writes_comparisons)
-    idle = statistics is not None and output_format.is_lossless
-    why = "JSON and YAML have the statistics, CSV the results alone"
-    streams.write_warnings([*options.warnings, *([no_effect("stats", why)] if idle else [])], strict=options.strict)
+    idle = _idle(output_format, all_pairs=all_pairs, has_statistics=statistics)
+    streams.write_warnings([*options.warnings, *idle], strict=options.strict)
     if options.file is None:
         comparison = _compare(variants, options, all_pairs)
         target = options.in_target(streams.output_target())
@@ -160,6 +161,16 @@ def _compare_and_write(
             for chunk in streams.buffer_chunks(chunks):
                 stream.write(chunk.encode("utf-8", "surrogateescape"))
     say_written(options.file)
+
+
+def _idle(row: "OutputFormat", *, all_pairs: bool, has_statistics: bool | None) -> Iterator[str]:
+    """Warnings of options that have no effect."""
+    if has_statistics is not None and row.is_lossless:
+        yield no_effect("stats", "JSON and YAML have the statistics, CSV the results alone")
+    elif has_statistics is not None and row.is_picture:
+        yield no_effect("stats", "a figure has no statistics" if row.is_figure else "a page has them anyway")
+    if all_pairs and (row.is_figure or row.compares_cells):
+        yield no_effect("all_pairs", f"{row.name} has no list of differences")
 
 
 def _compare(variants: "Sequence[Variant]", options: OutputOptions, all_pairs: bool) -> "Comparison":

@@ -135,6 +135,8 @@ def _idle(view: "HeadsView", options: OutputOptions) -> list[str]:
         found.append(no_effect("rollout", f"{row.name} has the maps alone"))
     if view.maps and not row.is_object:
         found.append(no_effect("maps", f"{row.name} has no arrays; --json has"))
+    if row.page is not None and options.precision is not None:
+        found.append(no_effect("precision", f"{row.name} has decimals of its own"))
     return found
 
 
