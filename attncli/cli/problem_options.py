@@ -51,13 +51,17 @@ def option(
     metavar: str | None = None,
     complete: Callable[..., Any] | None = None,
     default: str | None = None,
+    is_listed: bool = True,
 ) -> Any:
-    """A parameter that is given by its name: `--` and the parameter's, unless `names` are others."""
-    return typer.Option(default, *names, metavar=metavar, help=help, autocompletion=complete)
+    """A parameter that is given by its name: `--` and the parameter's, unless `names` are others.
+
+    The short help has it where `is_listed`.
+    """
+    return typer.Option(default, *names, metavar=metavar, help=help, autocompletion=complete, hidden=not is_listed)
 
 
 def flag(help: str, *names: str, is_listed: bool = True) -> Any:
-    """A parameter that is true where one of its names is given; the short help has it where `is_listed`."""
+    """A parameter that is true where one of its names is given."""
     return typer.Option(False, *names, help=help, hidden=not is_listed)
 
 
