@@ -165,7 +165,9 @@ def compare(
     """
     documents = [document.converted() for document in _documents(problem, keys)]  # first: operators of their own
     varied = varied_keywords(_mapping(vary))
-    edits, names = () if set is None else to_edits(set), _conventions(conventions)
+    listed = to_names(conventions, CONVENTIONS, "torch-sdpa")
+    names = [find_convention(name, where=CONVENTIONS).name for name in listed]
+    edits = () if set is None else to_edits(set)
     if len(documents) == 1 and not (varied or names or edits):
         hint = 'give vary={"scale": [0.5, 1]}, conventions=["torch-sdpa", "flash"], set={…}, or several problems'
         raise AttnError("one problem and nothing that varies", hint=hint)
@@ -190,12 +192,6 @@ def _mapping(vary: Any) -> Mapping[str, Iterable[Any]]:
         hint = 'expected keys and lists of their values, such as {"scale": [0.5, 1, 2]}'
         raise AttnError(f"{repr_excerpt(vary)} has no keys", where="vary", hint=hint)
     return vary
-
-
-def _conventions(names: Any) -> Sequence[str]:
-    """The names of conventions, or the one that it is; raises UnknownNameError where there is none of a name."""
-    listed = to_names(names, CONVENTIONS, "torch-sdpa")
-    return [find_convention(name, where=CONVENTIONS).name for name in listed]
 
 
 def _documents(problem: Any, keys: Mapping[str, Any]) -> Sequence[NamedDocument]:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -30,7 +30,17 @@ from attncli.cli.option_values import (
 from attncli.cli.output import write_answer
 from attncli.cli.output_file import check_is_new, check_is_no_input, named_file
 from attncli.cli.output_options import OutputOptions, with_output_options, writes_checks
-from attncli.cli.problem_options import As, EditTexts, Layers, MaxSize, Strict, with_problem_options
+from attncli.cli.problem_options import (
+    As,
+    EditTexts,
+    Layers,
+    MaxSize,
+    Strict,
+    argument,
+    flag,
+    option,
+    with_problem_options,
+)
 from attncli.cli.terminal import ProgressBar
 from attncli.cli.usage_errors import named_arrays_error
 from attncli.io.paths import STDIN, is_there, path_of
@@ -85,54 +95,26 @@ class Suite:
 @with_problem_options()
 @with_output_options("format", "json", "output", "pager", is_written=writes_checks)
 def check(
-    problems: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="PROBLEM", help="Problem files, folders of them, or -."),
-    ] = None,
+    problems: list[str] | None = argument("Problem files, folders of them, or -.", "PROBLEM"),
     *,
     layers: Layers = None,
-    against: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE",
-            help="Expected: weights='.6 .4', 'weights={cat: {sat: .6}}'.",
-            autocompletion=complete_expected,
-        ),
-    ] = None,
-    rtol: Annotated[str | None, typer.Option(metavar="X", help="Relative tolerance, in place of that derived.")] = None,
-    atol: Annotated[str | None, typer.Option(metavar="X", help="Absolute tolerance, in place of that derived.")] = None,
-    ulp: Annotated[
-        str | None, typer.Option(metavar="N", hidden=True, help="Tolerance in units in the last place of the type.")
-    ] = None,
-    slips: Annotated[
-        bool, typer.Option("--slips", help="Name the mistakes that these inputs would not reveal.")
-    ] = False,
-    reference: Annotated[
-        bool, typer.Option("--reference", help="Compute the reference with more digits than float64.")
-    ] = False,
-    head: Annotated[str | None, typer.Option(metavar="N", hidden=True, help="Check one head, counted from 0.")] = None,
-    batch: Annotated[
-        str | None, typer.Option(metavar="N", hidden=True, help="Check one batch item, counted from 0.")
-    ] = None,
-    precision: Annotated[
-        int | None, typer.Option(metavar="DIGITS", hidden=True, help="Decimals of worked lines; default 4.")
-    ] = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print the verdict, and which of several files differ.")
-    ] = False,
+    against: list[str] | None = option(
+        "Expected: weights='.6 .4', 'weights={cat: {sat: .6}}'.", metavar="NAME=VALUE", complete=complete_expected
+    ),
+    rtol: str | None = option("Relative tolerance, in place of that derived.", metavar="X"),
+    atol: str | None = option("Absolute tolerance, in place of that derived.", metavar="X"),
+    ulp: str | None = option("Tolerance in units in the last place of the type.", metavar="N", is_listed=False),
+    slips: bool = flag("Name the mistakes that these inputs would not reveal.", "--slips"),
+    reference: bool = flag("Compute the reference with more digits than float64.", "--reference"),
+    head: str | None = option("Check one head, counted from 0.", metavar="N", is_listed=False),
+    batch: str | None = option("Check one batch item, counted from 0.", metavar="N", is_listed=False),
+    precision: int | None = option("Decimals of worked lines; default 4.", metavar="DIGITS", is_listed=False),
+    quiet: bool = flag("Print the verdict, and which of several files differ.", "--quiet", "-q"),
     output_options: OutputOptions,
-    junit: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Also write the verdicts as JUnit's XML, for CI.")
-    ] = None,
-    csv: Annotated[
-        str | None,
-        typer.Option("--csv", metavar="FILE", help="Also write the grades of a class, a row for each file."),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", hidden=True, help="Let --csv replace a file.")] = False,
-    handed_out: Annotated[
-        str | None,
-        typer.Option(metavar="FOLDER", help="Exercises of attn worksheet: say what was changed."),
-    ] = None,
+    junit: str | None = option("Also write the verdicts as JUnit's XML, for CI.", metavar="FILE"),
+    csv: str | None = option("Also write the grades of a class, a row for each file.", "--csv", metavar="FILE"),
+    force: bool = flag("Let --csv replace a file.", "--force", is_listed=False),
+    handed_out: str | None = option("Exercises of attn worksheet: say what was changed.", metavar="FOLDER"),
     edits: EditTexts = None,
     convention: As = None,
     max_size: MaxSize = None,

@@ -6,7 +6,7 @@ It is written without Rich, which would take as long to import as all else that 
 import os
 import shutil
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from attncli.cli.commands import COMMANDS, CommandRef
@@ -40,7 +40,10 @@ def render_help(command: Any, context: Any, ref: CommandRef | None, target: Text
     else:
         has_keys = ref.has_problem and any(option.rich_help_panel for option in shown)
         page.write_section("How a MATRIX and a NAME are written", value_forms() if has_keys else ())
-    for number, (title, panel) in enumerate(_panels(shown).items()):
+    panels: dict[str, list[Any]] = {}
+    for option in sorted(shown, key=lambda option: option.rich_help_panel is None):
+        panels.setdefault(option.rich_help_panel or OPTIONS, []).append(option)
+    for number, (title, panel) in enumerate(panels.items()):
         pairs = [(title_of_option(option), _text_of_option(option, every_option=every_option)) for option in panel]
         page.write_section(title, pairs, has_gap=number == 0)
     page.write_section("Examples", [(example, "") for example in ref.examples] if ref is not None else ())
@@ -53,14 +56,6 @@ def value_forms() -> Sequence[Pair]:
 
     name = ("gaussian:sigma=2", "NAME or NAME:key=value,key=value; see attn show NAME")
     return (*MATRIX_FORMS, name)
-
-
-def _panels(options: Iterable[Any]) -> Mapping[str, Sequence[Any]]:
-    """The options by the titles of their panels, those without one last."""
-    panels: dict[str, list[Any]] = {}
-    for option in sorted(options, key=lambda option: option.rich_help_panel is None):
-        panels.setdefault(option.rich_help_panel or OPTIONS, []).append(option)
-    return panels
 
 
 def title_of_option(option: Any) -> str:

@@ -66,6 +66,11 @@ def _option(help: str, default: Any = None, **more: Any) -> Any:
     return field(default=default, metadata={"row": OutputOption(help, **more)})
 
 
+def _flag(help: str, **more: Any) -> Any:
+    """A field that is true where its option is given."""
+    return _option(help, default=False, **more)
+
+
 def _where(has: Callable[[OutputFormat], bool], reason: str) -> Reason:
     """The reason of formats that have something, or lack it."""
     return lambda options: has(options.output_format), reason
@@ -121,10 +126,15 @@ def _style(options: "OutputOptions", _edited: "EditedProblem") -> Mapping[str, A
     return {"style": options.figure_style}
 
 
+def _style_option(help: str, default: Any = None, **more: Any) -> Any:
+    """A field of the style of a figure."""
+    reason = _where(lambda row: not row.is_figure, f"only figures ({FIGURES}) have it")
+    return _option(help, default, is_listed=False, view=_style, idle=(reason,), **more)
+
+
 _HAS_EVERY_STEP = _where(lambda row: row.is_code, "{format} has every step already")
 _HAS_EVERY_AXIS = _where(lambda row: row.is_code, "{format} computes every head and batch item")
 _NO_LINES = _where(lambda row: not row.is_text_for_readers, "{format} has no worked lines")
-_NO_FIGURE = _where(lambda row: not row.is_figure, f"only figures ({FIGURES}) have it")
 _NO_TABLES: Reason = (lambda o: o.works_out_cells, "--cell without --explain shows no tables")
 _NO_TITLE = _where(
     lambda row: not row.has_title,
@@ -140,15 +150,14 @@ _NO_TABLE_STATISTICS = _where(
 class OutputOptions:
     """What is shown of a result, how and where: a row for each option, with its value as text from the command line."""
 
-    explain: bool = _option(
+    explain: bool = _flag(
         "Show every step, from the vectors to the output.",
-        default=False,
         short="-e",
         view=lambda options, _: {"explain": options.explain},
         idle=(_HAS_EVERY_STEP, _where(lambda row: row.shows_every_step, "a page has every step already")),
     )
-    gradient: bool = _option("Add gradients, from grad_output or ones.", default=False)
-    plan: bool = _option("Show what is computed, a line a step, and compute nothing.", default=False, is_listed=False)
+    gradient: bool = _flag("Add gradients, from grad_output or ones.")
+    plan: bool = _flag("Show what is computed, a line a step, and compute nothing.", is_listed=False)
     cell: list[str] | None = _option(
         "Work out cells by hand: labels or positions, * for all.",
         metavar="QUERY,KEY",
@@ -213,7 +222,7 @@ class OutputOptions:
         metavar="NAME",
         short="-f",  # which its parameter has
     )
-    json: bool = _option("The same as --format json.", default=False)
+    json: bool = _flag("The same as --format json.")
     output: str | None = _option("Write a file: .npz .csv .json .svg .html .py .ipynb …", metavar="FILE", short="-o")
     select: str | None = _option(
         "Results: scores, weights, context, output, or any step.",
@@ -229,47 +238,28 @@ class OutputOptions:
         idle=(_NO_TITLE,),
         example="X",
     )
-    size: str | None = _option(
-        "The size of a figure, as 6x4 (inches) or 15x10cm.",
-        metavar="WIDTHxHEIGHT",
-        is_listed=False,
-        view=_style,
-        idle=(_NO_FIGURE,),
-        example="30x20",
+    size: str | None = _style_option(
+        "The size of a figure, as 6x4 (inches) or 15x10cm.", metavar="WIDTHxHEIGHT", example="30x20"
     )
-    palette: str | None = _option(
+    palette: str | None = _style_option(
         f"The colours of a figure: {', '.join(PALETTES)}.",
         metavar="NAME",
-        is_listed=False,
         complete=complete_from(lambda: tuple(PALETTES)),
-        view=_style,
-        idle=(_NO_FIGURE,),
         example="grey",
     )
-    font_size: float | None = _option(
-        "The size of the text of a figure in points, default 9.",
-        metavar="POINTS",
-        is_listed=False,
-        view=_style,
-        idle=(_NO_FIGURE,),
-        example="12",
+    font_size: float | None = _style_option(
+        "The size of the text of a figure in points, default 9.", metavar="POINTS", example="12"
     )
-    dark: bool = _option(
-        "Draw a figure for dark ground.", default=False, is_listed=False, view=_style, idle=(_NO_FIGURE,)
-    )
-    transparent: bool = _option(
-        "Draw a figure without a ground of its own.", default=False, is_listed=False, view=_style, idle=(_NO_FIGURE,)
-    )
-    lines: bool = _option(
+    dark: bool = _style_option("Draw a figure for dark ground.", default=False)
+    transparent: bool = _style_option("Draw a figure without a ground of its own.", default=False)
+    lines: bool = _flag(
         "Draw weights in a figure as lines between words, a panel for each head.",
-        default=False,
         is_listed=False,
         view=lambda options, _: {"lines": options.has_effect("lines")},
         idle=(_where(lambda row: not row.is_figure, f"only figures ({FIGURES}) have lines between words"),),
     )
-    changes: bool = _option(
+    changes: bool = _flag(
         "With --set show by how much numbers changed, after − before.",
-        default=False,
         is_listed=False,
         view=lambda options, edited: {"changes": options.has_effect("changes") and bool(edited.cells)},
         idle=(
@@ -278,15 +268,13 @@ class OutputOptions:
             _NO_TABLES,
         ),
     )
-    safe_csv: bool = _option(
+    safe_csv: bool = _flag(
         "In CSV put an apostrophe before labels that a spreadsheet would compute, such as =1+1.",
-        default=False,
         is_listed=False,
         idle=(_where(lambda row: not row.compares_cells, "{format} is no CSV"),),
     )
-    transpose: bool = _option(
+    transpose: bool = _flag(
         "Show tables of queries and keys with keys down and queries across.",
-        default=False,
         is_listed=False,
         view=lambda options, _: {"transpose": options.has_effect("transpose")},
         idle=(
@@ -295,9 +283,8 @@ class OutputOptions:
             _NO_TABLES,
         ),
     )
-    stats: bool = _option(
+    stats: bool = _flag(
         "Add the entropy and largest weight of each query.",
-        default=False,
         view=lambda options, _: {"statistics": options.has_effect("stats")},
         idle=(
             _NO_TABLE_STATISTICS,
@@ -315,9 +302,8 @@ class OutputOptions:
         ),
         example="1",
     )
-    heatmap: bool = _option(
+    heatmap: bool = _flag(
         "Show tables in colour, heads side by side if they fit.",
-        default=False,
         view=lambda options, _: {"heatmap": options.has_effect("heatmap")},
         idle=(
             _where(lambda row: row.is_picture and not row.has_heatmaps, "{format} has heat maps anyway"),
@@ -325,9 +311,8 @@ class OutputOptions:
             _NO_TABLES,
         ),
     )
-    matrices: bool = _option(
+    matrices: bool = _flag(
         "Write tables as matrices, without labels, where they fit a line.",
-        default=False,
         is_listed=False,
         view=lambda options, _: {"matrices": options.has_effect("matrices")},
         idle=(
@@ -335,9 +320,8 @@ class OutputOptions:
             _NO_TABLES,
         ),
     )
-    curve: bool = _option(
+    curve: bool = _flag(
         "Plot the output over one-dimensional keys, with the values as points.",
-        default=False,
         is_listed=False,
         view=lambda options, _: {"curve": options.has_effect("curve")},
         idle=(_where(lambda row: not row.has_curves, "{format} has no plots"),),
@@ -350,14 +334,13 @@ class OutputOptions:
         idle=(_where(lambda row: not row.shows_every_step, "only a page (.html) has fields; attn worksheet has more"),),
         example="output",
     )
-    with_attn: bool = _option(
+    with_attn: bool = _flag(
         "Let a notebook import attncli, instead of NumPy alone.",
-        default=False,
         is_listed=False,
         view=lambda options, _: {"with_attn": options.has_effect("with_attn")},
         idle=(_where(lambda row: not (row.has_parts and row.is_code), "only notebooks (.ipynb) import attncli"),),
     )
-    watch: bool = _option("Compute again when a file of the problem changes.", default=False, is_listed=False)
+    watch: bool = _flag("Compute again when a file of the problem changes.", is_listed=False)
     guide: bool | None = _option(
         "Begin a page with the way of one cell, step by step; the default of --open and of demos.",
         has_opposite=True,
@@ -368,10 +351,9 @@ class OutputOptions:
             (lambda o: o.blank is not None, "an exercise hides what the story tells"),
         ),
     )
-    open: bool = _option("Show the page, as -o page.html writes it, in the browser.", default=False)
-    pager: bool = _option(
+    open: bool = _flag("Show the page, as -o page.html writes it, in the browser.")
+    pager: bool = _flag(
         PAGER_HELP,
-        default=False,
         is_listed=False,
         idle=((lambda o: o.file is not None, "the result is written to a file"),),
     )
@@ -382,7 +364,7 @@ class OutputOptions:
         is_listed=False,
         complete=complete_from(lambda: (THREADS, SERIAL)),
     )
-    strict: bool = _option(STRICT_HELP, default=False, is_listed=False)
+    strict: bool = _flag(STRICT_HELP, is_listed=False)
 
     @classmethod
     def rows(cls) -> Mapping[str, OutputOption]:

@@ -39,6 +39,32 @@ _OPERATOR = "NAME"
 
 Command = Callable[..., None]
 
+
+def argument(help: str, metavar: str, default: Any = None, complete: Callable[..., Any] | None = None) -> Any:
+    """A parameter of a command that is given by its position; the default `...` says that it has to be."""
+    return typer.Argument(default, metavar=metavar, help=help, autocompletion=complete)
+
+
+def option(
+    help: str,
+    *names: str,
+    metavar: str | None = None,
+    complete: Callable[..., Any] | None = None,
+    default: str | None = None,
+    is_listed: bool = True,
+) -> Any:
+    """A parameter that is given by its name: `--` and the parameter's, unless `names` are others.
+
+    The short help has it where `is_listed`.
+    """
+    return typer.Option(default, *names, metavar=metavar, help=help, autocompletion=complete, hidden=not is_listed)
+
+
+def flag(help: str, *names: str, is_listed: bool = True) -> Any:
+    """A parameter that is true where one of its names is given."""
+    return typer.Option(False, *names, help=help, hidden=not is_listed)
+
+
 # Options that several commands have.
 As = Annotated[
     str | None,

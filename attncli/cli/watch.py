@@ -86,8 +86,11 @@ def _wait_for_save(versions: Versions, events: Events, error: AttnError | None) 
     The error of the last computation is shown unless a file changes again soon: then it was being saved, and read half.
     Raises BrokenPipeError where the reader of standard output has closed it.
     """
+    paths = [path_of(name) for name in versions]
+    folders = {Path(os.path.realpath(path.parent)) for path in paths}
+    folders |= {Path(os.path.realpath(path)).parent for path in paths}
     while True:
-        with closing(events(_folders(versions))) as changes:
+        with closing(events(sorted(folder for folder in folders if is_there(folder) and folder.is_dir()))) as changes:
             for _ in changes:
                 saved = [name for name, version in versions.items() if file_version(name) != version]
                 if saved:
@@ -96,14 +99,6 @@ def _wait_for_save(versions: Versions, events: Events, error: AttnError | None) 
                     streams.write_error(error.typed)
                     error = None
                 streams.check_reader()
-
-
-def _folders(names: Versions) -> list[Path]:
-    """The folders of files, and of the files that links lead to, as far as they are there."""
-    paths = [path_of(name) for name in names]
-    folders = {Path(os.path.realpath(path.parent)) for path in paths}
-    folders |= {Path(os.path.realpath(path)).parent for path in paths}
-    return sorted(folder for folder in folders if is_there(folder) and folder.is_dir())
 
 
 def _list_files(names: list[str]) -> str:

@@ -10,16 +10,17 @@ from pathlib import PurePath
 from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
-from attncli.code.keywords import problem_lines
-from attncli.code.literals import ArrayWriter
-from attncli.code.names import variable_of
+from attncli.code.literals import ArrayWriter, variable_of
 from attncli.code.script import array_writer, assertion_lines, import_lines
 from attncli.code.steps import CodeStep, code_steps
+from attncli.io.documents import plain_values
+from attncli.io.problem_text import values_to_write
 from attncli.plan.graph import Node
 from attncli.plan.trace import Step, Trace
+from attncli.problem.spec import ProblemSpec
 from attncli.render.document import Document, Section
 from attncli.render.formats import html_tables
-from attncli.render.formats.markdown_math import escape, markdown_line
+from attncli.render.formats.markdown import escape, markdown_line
 from attncli.render.tables import selected_tables
 from attncli.render.target import TextTarget
 from attncli.render.view import DECIMALS, View
@@ -212,3 +213,26 @@ def _table(view: View, step: Step) -> Mapping[str, str]:
     section = Section("", tuple(selected_tables(view, step.name)))
     html = html_tables.render(Document([section], view.decimals))
     return {"text/html": html, "text/plain": np.array2string(step.value, precision=view.decimals, threshold=1000)}
+
+
+def problem_lines(problem: ProblemSpec, arrays: ArrayWriter) -> Iterator[str]:
+    """A keyword with its value on each line, or on several where it is a large table."""
+    for name, value in values_to_write(problem).items():
+        if isinstance(value, np.ndarray):
+            first, *more = arrays.lines(name, value)
+            lines = [f"{name}={first}", *more]
+        else:
+            lines = [f"{name}={_literal(plain_values({name: value})[name])}"]
+        yield from (f"    {line}" for line in lines[:-1])
+        yield f"    {lines[-1]},"
+
+
+def _literal(value: Any) -> str:
+    """A value of keys, lists and numbers as code."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{name!r}: {_literal(own)}' for name, own in value.items())}}}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_literal, value))}]"
+    if isinstance(value, float) and not np.isfinite(value):
+        return f'float("{value}")'
+    return repr(value.tolist() if isinstance(value, np.ndarray) else value)

@@ -12,8 +12,7 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.program import __version__
 from attncli.base.text import escape_control
-from attncli.code.literals import EXPECTED_DIGITS, LINE_WIDTH, ArrayWriter
-from attncli.code.names import MODULES, TITLES, variable_of
+from attncli.code.literals import EXPECTED_DIGITS, LINE_WIDTH, MODULES, TITLES, ArrayWriter, variable_of
 from attncli.code.steps import CodeStep, code_steps
 from attncli.ops.code import Library
 from attncli.render.target import TextTarget

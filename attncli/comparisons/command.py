@@ -1,10 +1,8 @@
 """`attn compare`: variants of a problem side by side, and by how much they differ."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError
 from attncli.cli import streams
@@ -23,8 +21,14 @@ from attncli.cli.option_values import (
 )
 from attncli.cli.output import write_result
 from attncli.cli.output_file import check_free_space, check_is_no_input, say_written
-from attncli.cli.output_options import OutputOptions, selection_error, with_output_options, writes_comparisons
-from attncli.cli.problem_options import EditTexts, Layers, MaxSize, with_problem_options
+from attncli.cli.output_options import (
+    STYLE_OPTIONS,
+    OutputOptions,
+    selection_error,
+    with_output_options,
+    writes_comparisons,
+)
+from attncli.cli.problem_options import EditTexts, Layers, MaxSize, argument, flag, option, with_problem_options
 from attncli.cli.terminal import ProgressBar
 from attncli.io.paths import STDIN
 from attncli.problem.fields import OUTPUT, option_name
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
     from attncli.io.inputs import Inputs
     from attncli.io.variants import NamedDocument, Variant
     from attncli.plan.graph import Plan
+    from attncli.render.formats import OutputFormat
 
 ALWAYS_FITS = 2**20  # bytes: so many are written without asking for the free space
 MAX_NAMES = 3  # variants that a warning names
@@ -56,59 +61,30 @@ class VariantOptions:
 
 @with_problem_options(are_listed=False)
 @with_output_options(
-    "head",
-    "batch",
-    "precision",
-    "format",
-    "json",
-    "output",
-    "select",
-    "title",
-    "size",
-    "palette",
-    "font_size",
-    "dark",
-    "transparent",
-    "safe_csv",
-    "pager",
-    "strict",
+    *("head", "batch", "precision", "format", "json", "output", "select", "title", *STYLE_OPTIONS),
+    *("safe_csv", "pager", "strict"),
     is_written=writes_comparisons,
 )
 def compare(
-    problems: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="PROBLEM",
-            help="Problem files, or -. An option of a key with several values varies it.",
-        ),
-    ] = None,
+    problems: list[str] | None = argument(
+        "Problem files, or -. An option of a key with several values varies it.", "PROBLEM"
+    ),
     *,
     layers: Layers = None,
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY=VALUE",
-            help="Values of a key: scale=0.5,1, score=dot,cosine, seed=1..100. Different keys multiply.",
-            autocompletion=complete_vary,
-        ),
-    ] = None,
-    convention: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--as",
-            metavar="CONVENTION",
-            help="Interpret the problem as these frameworks do: torch-sdpa,flash (attn list conventions).",
-            autocompletion=complete_convention,
-        ),
-    ] = None,
+    vary: list[str] | None = option(
+        "Values of a key: scale=0.5,1, score=dot,cosine, seed=1..100. Different keys multiply.",
+        metavar="KEY=VALUE",
+        complete=complete_vary,
+    ),
+    convention: list[str] | None = option(
+        "Interpret the problem as these frameworks do: torch-sdpa,flash (attn list conventions).",
+        "--as",
+        metavar="CONVENTION",
+        complete=complete_convention,
+    ),
     edits: EditTexts = None,
-    all_pairs: Annotated[
-        bool, typer.Option("--all-pairs", help="Compare every pair of variants, not each with the first.")
-    ] = False,
-    stats: Annotated[
-        bool | None,
-        typer.Option("--stats/--no-stats", help="Show, or leave out, the statistics of the weights."),
-    ] = None,
+    all_pairs: bool = flag("Compare every pair of variants, not each with the first.", "--all-pairs"),
+    stats: bool | None = option("Show, or leave out, the statistics of the weights.", "--stats/--no-stats"),
     max_size: MaxSize = None,
     output_options: OutputOptions,
     **keys: Any,
@@ -163,12 +139,12 @@ def _compare_and_write(
     from attncli.render.view import ComparisonView
 
     output_format = options.output_format  # errors before any work
+    title = options.title or "" if options.has_effect("title") else ""
     shows_all = options.select is not None or options.file is not None
-    view = ComparisonView(options.decimals, shows_all, statistics, options.title or "", options.figure_style)
+    view = ComparisonView(options.decimals, shows_all, statistics, title, options.figure_style)
     options.check_format("comparison", writes_comparisons)
-    idle = statistics is not None and output_format.is_lossless
-    why = "JSON and YAML have the statistics, CSV the results alone"
-    streams.write_warnings([*options.warnings, *([no_effect("stats", why)] if idle else [])], strict=options.strict)
+    idle = _idle(output_format, all_pairs=all_pairs, has_statistics=statistics)
+    streams.write_warnings([*options.warnings, *idle], strict=options.strict)
     if options.file is None:
         comparison = _compare(variants, options, all_pairs)
         target = options.in_target(streams.output_target())
@@ -185,6 +161,16 @@ def _compare_and_write(
             for chunk in streams.buffer_chunks(chunks):
                 stream.write(chunk.encode("utf-8", "surrogateescape"))
     say_written(options.file)
+
+
+def _idle(row: "OutputFormat", *, all_pairs: bool, has_statistics: bool | None) -> Iterator[str]:
+    """Warnings of options that have no effect."""
+    if has_statistics is not None and row.is_lossless:
+        yield no_effect("stats", "JSON and YAML have the statistics, CSV the results alone")
+    elif has_statistics is not None and row.is_picture:
+        yield no_effect("stats", "a figure has no statistics" if row.is_figure else "a page has them anyway")
+    if all_pairs and (row.is_figure or row.compares_cells):
+        yield no_effect("all_pairs", f"{row.name} has no list of differences")
 
 
 def _compare(variants: "Sequence[Variant]", options: OutputOptions, all_pairs: bool) -> "Comparison":

@@ -200,7 +200,7 @@ def comparison_sections(comparison: Comparison, view: ComparisonView) -> Iterato
     writer = DifferenceWriter(comparison, labels, view.decimals)
     yield Section(writer.verdict)
     pipeline = filter(None, [heading(comparison)])
-    yield Section(title(comparison), remarks=(*pipeline, *variant_lines(comparison, labels)))
+    yield Section(view.title or title(comparison), remarks=(*pipeline, *variant_lines(comparison, labels)))
     sizes = {name: sum(_numbers(comparison, name)) for name in comparison.select}
     is_short, has_few_variants = sum(sizes.values()) <= MAX_NUMBERS, count <= MAX_VARIANTS
     if has_few_variants:
@@ -255,7 +255,7 @@ def comparison_answer(comparison: Comparison, view: ComparisonView) -> Answer:
     return Answer(
         lambda: comparison_document(comparison, view),
         lambda: compare_object(comparison),
-        page=lambda: import_object(_PAGE)(comparison, view.decimals),
+        page=lambda: import_object(_PAGE)(comparison, view.decimals, view.title),
     )
 
 

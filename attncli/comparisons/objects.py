@@ -8,6 +8,7 @@ from attncli.comparisons.comparison import Comparison, OverSeeds, over_seeds
 from attncli.comparisons.differences import Difference, FirstDifference, VariantResult
 from attncli.plan.trace import weight_rows_at
 from attncli.render.objects import record_object
+from attncli.render.schemas import NAMES, NUMBERS, TEXT, Schema, all_of, of_record, schema_document
 from attncli.render.statistics import object_of_statistics
 from attncli.render.view import View, selected_value
 
@@ -72,3 +73,38 @@ def _first_difference(difference: FirstDifference, names: Sequence[str]) -> dict
         "labels": difference.labels,
     }
     return record_object(leading, difference)
+
+
+def compare_schema() -> Schema:
+    """The schema of what `attn compare --json` writes.
+
+    >>> compare_schema()["required"][2:4]
+    ['variants', 'differences']
+    """
+    variant = {
+        "name": TEXT,
+        "keys": {"type": "object"},
+        "pipeline": {"type": "object", "additionalProperties": TEXT},
+        "query_tokens": NAMES,
+        "key_tokens": NAMES,
+        "statistics": {"type": ["object", "null"]},
+    }
+    more = {"convention": {"type": "object"}}
+    pair = {"variants": NAMES}
+    difference, first, seeds = (of_record(record) for record in (Difference, FirstDifference, OverSeeds))
+    difference["properties"] |= pair | {"reason": {"type": ["string", "null"]}}
+    first["properties"] |= pair | {"only_in": {"type": ["string", "null"]}}
+    seeds["properties"] |= pair
+    content = {
+        "format": {"const": COMPARE_FORMAT},
+        "version": TEXT,
+        "variants": {
+            "type": "array",
+            "items": all_of(variant | more, list(variant)) | {"additionalProperties": NUMBERS},
+        },
+        "differences": {"type": "array", "items": difference},
+        "first_differences": {"type": "array", "items": first},
+        "seeds": {"type": "array", "items": seeds},
+        "remarks": NAMES,
+    }
+    return schema_document("A comparison of attn compare", all_of(content))

@@ -20,7 +20,7 @@ FORMAT = "attn.comparison_page/1"
 MOST_NUMBERS = 500_000  # of all tables of a page
 
 
-def comparison_page(comparison: Comparison, decimals: int) -> dict[str, Any]:
+def comparison_page(comparison: Comparison, decimals: int, own_title: str = "") -> dict[str, Any]:
     """The object of the page; raises AttnError where the tables have more numbers than a page has room for.
 
     - `about` are texts of what the variants have in common; `verdict` says what differs, where there is no result.
@@ -38,7 +38,7 @@ def comparison_page(comparison: Comparison, decimals: int) -> dict[str, Any]:
     writer = DifferenceWriter(comparison, labels, decimals)
     return {
         "format": FORMAT,
-        **shared_content(title(comparison), decimals),
+        **shared_content(own_title or title(comparison), decimals),
         "verdict": writer.verdict,
         "about": [text for text in lines if text and text not in titles],
         "differences": list(writer.differences()),

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -20,7 +20,7 @@ from attncli.cli.output_file import (
     write_new_file,
 )
 from attncli.cli.output_options import OutputOptions, with_output_options, writes_documents
-from attncli.cli.problem_options import Force, MaxSize, Strict
+from attncli.cli.problem_options import Force, MaxSize, Strict, argument, flag, option
 from attncli.cli.terminal import has_reader, write_at_readers_pace
 from attncli.render.formats import DEFAULT_FORMAT, PAGE
 
@@ -51,29 +51,18 @@ def _complete_name() -> Sequence[str]:
 
 @with_output_options("format", "json", "output", "guide", is_written=writes_documents, has_every_file=True)
 def demo(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME|FILE", help="Which worked example, or a file of your own.", autocompletion=_complete_name
-        ),
-    ] = "tutorial",
+    name: str = argument(
+        "Which worked example, or a file of your own.", "NAME|FILE", "tutorial", complete=_complete_name
+    ),
     *,
-    list_all: Annotated[bool, typer.Option("--list", help="List the worked examples by topic.")] = False,
-    save: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Write the example to a new file, to start from; - prints it."),
-    ] = None,
+    list_all: bool = flag("List the worked examples by topic.", "--list"),
+    save: str | None = option("Write the example to a new file, to start from; - prints it.", metavar="FILE"),
     force: Force = False,
-    all_parts: Annotated[bool, typer.Option("--all", help="Show everything at once, also on a terminal.")] = False,
-    step: Annotated[
-        bool,
-        typer.Option("--step", hidden=True, help="Wait for Enter after each part, as on a terminal."),
-    ] = False,
-    part: Annotated[int | None, typer.Option(metavar="N", help="Show one part, counted from 1.")] = None,
-    explain: Annotated[bool, typer.Option("--explain", "-e", help="Show every step of each part.")] = False,
-    precision: Annotated[
-        int | None, typer.Option(metavar="DIGITS", help="Decimals; default those of the example, or 4.")
-    ] = None,
+    all_parts: bool = flag("Show everything at once, also on a terminal.", "--all"),
+    step: bool = flag("Wait for Enter after each part, as on a terminal.", "--step", is_listed=False),
+    part: int | None = option("Show one part, counted from 1.", metavar="N"),
+    explain: bool = flag("Show every step of each part.", "--explain", "-e"),
+    precision: int | None = option("Decimals; default those of the example, or 4.", metavar="DIGITS"),
     output_options: OutputOptions,
     max_size: MaxSize = None,
     strict: Strict = False,
@@ -166,8 +155,7 @@ def _write_problem(name: str, part: int | None, options: OutputOptions, max_size
 
 def _write_report(report: "ExampleReport", file: str, options: OutputOptions, *, is_paced: bool) -> None:
     """Write the report of the example in a file; exit status 1 where a number is not the expected one."""
-    from attncli.demos.document import example_answer
-    from attncli.demos.pages import document_pages
+    from attncli.demos.document import document_pages, example_answer
     from attncli.io.output_files import atomic_write_file
     from attncli.render.target import TEXT_FILE
 

@@ -1,7 +1,7 @@
 """`attn fit`: arrays and numbers of a problem, learned so that its results come near to targets."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -19,7 +19,7 @@ from attncli.cli.option_values import (
 from attncli.cli.output import write_result
 from attncli.cli.output_file import check_free_space, check_is_new, check_is_no_input, named_file, write_problem
 from attncli.cli.output_options import OutputOptions, split_names, with_output_options, writes_documents
-from attncli.cli.problem_options import Force, MaxSize, Strict, with_problem_options
+from attncli.cli.problem_options import Force, MaxSize, Strict, argument, option, with_problem_options
 from attncli.cli.terminal import ProgressBar
 
 if TYPE_CHECKING:
@@ -43,30 +43,19 @@ def _complete_learn(context: typer.Context, incomplete: str) -> list[str]:
 @with_problem_options(are_listed=False)
 @with_output_options("format", "json", "precision", "pager", is_written=writes_documents)
 def fit(
-    problem: Annotated[str | None, typer.Argument(metavar="PROBLEM", help="A problem file, or -.")] = None,
+    problem: str | None = argument("A problem file, or -.", "PROBLEM"),
     *,
-    learn: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY,KEY",
-            help="What is learned: w_q, bias, score.sigma, normalize.temperature …",
-            autocompletion=_complete_learn,
-        ),
-    ] = None,
-    target: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE",
-            help="What results are to be: output=FILE, weights='.6 .4'.",
-            autocompletion=complete_expected,
-        ),
-    ] = None,
-    steps: Annotated[str | None, typer.Option(metavar="N", help="Steps of Adam at most; default 1000.")] = None,
-    rate: Annotated[str | None, typer.Option(metavar="X", help="How far a step goes; default 0.05.")] = None,
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="FILE|FOLDER", help="Write the fitted problem, to a .yaml or a folder."),
-    ] = None,
+    learn: list[str] | None = option(
+        "What is learned: w_q, bias, score.sigma, normalize.temperature …", metavar="KEY,KEY", complete=_complete_learn
+    ),
+    target: list[str] | None = option(
+        "What results are to be: output=FILE, weights='.6 .4'.", metavar="NAME=VALUE", complete=complete_expected
+    ),
+    steps: str | None = option("Steps of Adam at most; default 1000.", metavar="N"),
+    rate: str | None = option("How far a step goes; default 0.05.", metavar="X"),
+    output: str | None = option(
+        "Write the fitted problem, to a .yaml or a folder.", "--output", "-o", metavar="FILE|FOLDER"
+    ),
     force: Force = False,
     output_options: OutputOptions,
     max_size: MaxSize = None,
@@ -89,7 +78,10 @@ def fit(
     document = read_problem_options(problem, keys, inputs)
     write_alias_notes(document)
     given = assemble(document)
-    options, names = _options(steps, rate), _names(learn)
+    names = [name for text in learn or () for name in split_names(text, "--learn") or ()]
+    if not names:
+        raise AttnError("nothing is learned", where="--learn", hint="name keys: --learn w_q,score.sigma")
+    options = _options(steps, rate)
     targets = _targets(given, target or (), inputs)
     file = None if output is None else named_file(output, "--output")
     check_is_no_input(file, inputs)
@@ -103,14 +95,6 @@ def fit(
     _write_answer(found, problem, output_options, decimals, has_arrays=file is None)
     if found.stopped == INTERRUPTED:
         raise KeyboardInterrupt
-
-
-def _names(learn: Sequence[str] | None) -> list[str]:
-    """The keys that are learned; raises AttnError if no key is named."""
-    names = [name for text in learn or () for name in split_names(text, "--learn") or ()]
-    if not names:
-        raise AttnError("nothing is learned", where="--learn", hint="name keys: --learn w_q,score.sigma")
-    return names
 
 
 def _options(steps: str | None, rate: str | None) -> "FitOptions":

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -22,7 +22,7 @@ from attncli.cli.option_values import (
 from attncli.cli.output import write_answer
 from attncli.cli.output_file import check_is_new, check_is_no_input, named_file, write_problem
 from attncli.cli.output_options import OutputOptions, with_output_options, writes_documents
-from attncli.cli.problem_options import As, Force, MaxSize, Strict, with_problem_options
+from attncli.cli.problem_options import As, Force, MaxSize, Strict, argument, flag, option, with_problem_options
 from attncli.cli.terminal import ProgressBar
 from attncli.render.formats import DEFAULT_FORMAT
 
@@ -49,51 +49,28 @@ def _complete_library() -> Meanings:
 @with_problem_options(are_listed=False)
 @with_output_options("format", "json", "precision", "pager", is_written=writes_documents)
 def try_function(
-    function: Annotated[
-        str | None,
-        typer.Argument(metavar="FUNCTION", help="FILE.py:FUNCTION or package.module:function."),
-    ] = None,
-    problem: Annotated[
-        str | None, typer.Argument(metavar="PROBLEM", help="A file whose keys say what it computes.")
-    ] = None,
+    function: str | None = argument("FILE.py:FUNCTION or package.module:function.", "FUNCTION"),
+    problem: str | None = argument("A file whose keys say what it computes.", "PROBLEM"),
     *,
-    command: Annotated[
-        str | None,
-        typer.Option(metavar="'PROG {in} {out}'", help="Run a program instead, that reads and writes .npz files."),
-    ] = None,
-    arrays: Annotated[
-        str | None,
-        typer.Option(
-            metavar="numpy|torch",
-            help="What the function takes; without it found by trying.",
-            autocompletion=_complete_library,
-        ),
-    ] = None,
-    returns: Annotated[
-        str | None,
-        typer.Option(metavar="NAME,NAME", help="What it returns: output,lse; - is not compared. Else by shape."),
-    ] = None,
-    backward: Annotated[
-        bool, typer.Option("--backward", help="Try gradients too: PyTorch's autograd, or FUNCTION_backward.")
-    ] = False,
-    backward_function: Annotated[
-        str | None,
-        typer.Option(metavar="FUNCTION", help="Try the gradients of this function of q, k, v and grad_output."),
-    ] = None,
-    inputs: Annotated[
-        str | None,
-        typer.Option(metavar="N", help="Drawn inputs besides the chosen ones; default 100, of a command 10."),
-    ] = None,
-    timeout: Annotated[str | None, typer.Option(metavar="SECONDS", help="Longest time of a call; default 10.")] = None,
-    rtol: Annotated[str | None, typer.Option(metavar="X", help="Relative tolerance, in place of that derived.")] = None,
-    atol: Annotated[str | None, typer.Option(metavar="X", help="Absolute tolerance, in place of that derived.")] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Write the smallest input as a problem, with what it gave."
-        ),
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdict alone.")] = False,
+    command: str | None = option(
+        "Run a program instead, that reads and writes .npz files.", metavar="'PROG {in} {out}'"
+    ),
+    arrays: str | None = option(
+        "What the function takes; without it found by trying.", metavar="numpy|torch", complete=_complete_library
+    ),
+    returns: str | None = option("What it returns: output,lse; - is not compared. Else by shape.", metavar="NAME,NAME"),
+    backward: bool = flag("Try gradients too: PyTorch's autograd, or FUNCTION_backward.", "--backward"),
+    backward_function: str | None = option(
+        "Try the gradients of this function of q, k, v and grad_output.", metavar="FUNCTION"
+    ),
+    inputs: str | None = option("Drawn inputs besides the chosen ones; default 100, of a command 10.", metavar="N"),
+    timeout: str | None = option("Longest time of a call; default 10.", metavar="SECONDS"),
+    rtol: str | None = option("Relative tolerance, in place of that derived.", metavar="X"),
+    atol: str | None = option("Absolute tolerance, in place of that derived.", metavar="X"),
+    output: str | None = option(
+        "Write the smallest input as a problem, with what it gave.", "--output", "-o", metavar="FILE"
+    ),
+    quiet: bool = flag("Print the verdict alone.", "--quiet", "-q"),
     convention: As = None,
     force: Force = False,
     output_options: OutputOptions,

@@ -139,7 +139,10 @@ def _recorded_run(
         _check_softmaxes(found, softmaxes, request)
         notes = []
     modules = [call.module for call in calls]
-    _check_drawn(found, missing, list(counts), modules)
+    # A tensor that was drawn may be of a module that ran after the last attention alone.
+    position = {module: at for at, module in enumerate(counts)}
+    last = max((position.get(module, -1) for module in modules), default=-1)
+    found.check_missing([name for name in missing if position.get(name.rpartition(".")[0], last) < last])
     layers, repeated = _layers(calls, maker, counts, request, has_two_parts=has_two_parts)
     names = [layer.name for layer in layers if SCORES in layer.arrays]
     notes += [f"scores are captured in {_some(names)}: more than products of queries and keys"] if names else []
@@ -162,18 +165,6 @@ def _check_softmaxes(found: RunnableCheckpoint, recorder: SoftmaxRecorder, reque
     why = "its softmaxes multiply no values in a form that is recorded" if recorder.others else "it has no softmax"
     message = f"{found.config.model_type} calls no attention function of transformers, and {why}"
     raise AttnError(message, where=found.where, hint="attn model writes the file of a layer of many families")
-
-
-def _check_drawn(
-    found: RunnableCheckpoint, missing: Sequence[str], order: Sequence[str], attentions: Sequence[str]
-) -> None:
-    """Raise AttnError where a tensor that was drawn is of a module that ran before the last attention.
-
-    `order` has the modules as they ran first, `attentions` those of attentions.
-    """
-    position = {module: at for at, module in enumerate(order)}
-    last = max((position.get(module, -1) for module in attentions), default=-1)
-    found.check_missing([name for name in missing if position.get(name.rpartition(".")[0], last) < last])
 
 
 def _implementation_notes(found: RunnableCheckpoint, request: CaptureRequest, plain: Any) -> list[str]:

@@ -3,9 +3,7 @@
 import re
 import shlex
 from collections.abc import Sequence
-from typing import IO, TYPE_CHECKING, Annotated
-
-import typer
+from typing import IO, TYPE_CHECKING
 
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.memory import format_bytes
@@ -14,7 +12,7 @@ from attncli.cli import streams
 from attncli.cli.command_group import whole_number
 from attncli.cli.completion import complete_from
 from attncli.cli.output_file import check_free_space, check_is_new, check_is_no_input, named_file, said_of
-from attncli.cli.problem_options import STRICT_HELP, Force
+from attncli.cli.problem_options import STRICT_HELP, Force, argument, flag, option
 from attncli.cli.terminal import ProgressBar
 from attncli.io.paths import STDIN, path_of
 
@@ -36,41 +34,24 @@ def _dtypes() -> Sequence[str]:
 
 
 def capture(
-    checkpoint: Annotated[
-        str, typer.Argument(metavar="CHECKPOINT", help="A folder with config.json, .safetensors files, a tokenizer.")
-    ],
-    text: Annotated[
-        str | None, typer.Argument(metavar="TEXT", help="What the model reads; - is standard input.")
-    ] = None,
+    checkpoint: str = argument(
+        "A folder with config.json, .safetensors files, a tokenizer.", "CHECKPOINT", default=...
+    ),
+    text: str | None = argument("What the model reads; - is standard input.", "TEXT"),
     *,
-    output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="FILE", help=f"A new {SUFFIX} file; .html: a page.")
-    ] = None,
-    ids: Annotated[
-        str | None, typer.Option("--ids", metavar="NUMBERS", help="Tokens by their numbers: 464,3797.")
-    ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option("--target", metavar="TEXT", help="What the decoder of an encoder-decoder predicts; default TEXT."),
-    ] = None,
-    layers: Annotated[str | None, typer.Option("--layers", metavar="N-M", help="Some layers: 0-3, or 0,5,11.")] = None,
-    max_tokens: Annotated[
-        str | None, typer.Option("--max-tokens", metavar="N", help="Keep the first tokens of a text.")
-    ] = None,
-    dtype: Annotated[
-        str | None,
-        typer.Option(
-            "--dtype",
-            metavar="TYPE",
-            help="float32, bfloat16 …; default that of the tensors.",
-            autocompletion=complete_from(_dtypes),
-        ),
-    ] = None,
-    against: Annotated[
-        str | None, typer.Option("--against", metavar="FILE", help="Compare with another capture, layer by layer.")
-    ] = None,
+    output: str | None = option(f"A new {SUFFIX} file; .html: a page.", "-o", "--output", metavar="FILE"),
+    ids: str | None = option("Tokens by their numbers: 464,3797.", "--ids", metavar="NUMBERS"),
+    target: str | None = option(
+        "What the decoder of an encoder-decoder predicts; default TEXT.", "--target", metavar="TEXT"
+    ),
+    layers: str | None = option("Some layers: 0-3, or 0,5,11.", "--layers", metavar="N-M"),
+    max_tokens: str | None = option("Keep the first tokens of a text.", "--max-tokens", metavar="N"),
+    dtype: str | None = option(
+        "float32, bfloat16 …; default that of the tensors.", "--dtype", metavar="TYPE", complete=complete_from(_dtypes)
+    ),
+    against: str | None = option("Compare with another capture, layer by layer.", "--against", metavar="FILE"),
     force: Force = False,
-    strict: Annotated[bool, typer.Option("--strict", help=STRICT_HELP)] = False,
+    strict: bool = flag(STRICT_HELP, "--strict"),
 ) -> None:
     """Run a model, and write what each of its attentions was given and gave."""
     from attncli.io.captures import read_capture
@@ -206,8 +187,7 @@ def _run_and_write(found: "RunnableCheckpoint", request: "CaptureRequest", file:
 
 def _compare(run: "CapturedRun", other: "CaptureFile") -> None:
     """Write by how much the run differs from another capture."""
-    from attncli.models.captures_document import captures_document
-    from attncli.models.compared_captures import ReadableCapture, compare_captures
+    from attncli.models.captures_document import ReadableCapture, captures_document, compare_captures
     from attncli.render.formats import terminal
 
     first = ReadableCapture(run.capture, run.tensors.__getitem__)

@@ -1,9 +1,7 @@
 """`attn heads`: what each head of a model does, by its maps: saved ones, or those of a capture."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError
 from attncli.cli import streams
@@ -13,7 +11,7 @@ from attncli.cli.option_values import check_stdin, make_inputs, no_effect, read_
 from attncli.cli.output import write_answer
 from attncli.cli.output_file import check_is_no_input, say_written
 from attncli.cli.output_options import STYLE_OPTIONS, OutputOptions, with_output_options, writes_maps
-from attncli.cli.problem_options import MaxSize
+from attncli.cli.problem_options import MaxSize, argument, flag, option
 
 if TYPE_CHECKING:
     from attncli.io.inputs import Inputs
@@ -36,40 +34,23 @@ def _complete_statistic() -> Sequence[str]:
     "format", "json", "output", *STYLE_OPTIONS, "lines", "safe_csv", "pager", "strict", is_written=writes_maps
 )
 def heads(
-    file: Annotated[
-        str,
-        typer.Argument(metavar="FILE", help="Saved maps [layers heads n m]: .npy, .npz, .safetensors; or a capture."),
-    ],
+    file: str = argument("Saved maps [layers heads n m]: .npy, .npz, .safetensors; or a capture.", "FILE", default=...),
     *,
-    tokens: Annotated[
-        str | None, typer.Option(metavar="WORDS|FILE", help="The words: 'the cat sat', the,cat,sat, or a file of them.")
-    ] = None,
-    query_tokens: Annotated[
-        str | None, typer.Option(metavar="WORDS|FILE", help="Those of the queries, where they are others.")
-    ] = None,
-    lengths: Annotated[
-        str | None,
-        typer.Option(metavar="N[,N]", help="How many tokens each batch item begins with; the rest is padding."),
-    ] = None,
-    mask_file: Annotated[
-        str | None, typer.Option(metavar="FILE", help="1 for each token, 0 for padding, [items tokens].")
-    ] = None,
-    layer: Annotated[str | None, typer.Option(metavar="N", help="These layers alone: 3, 0-3, -1.")] = None,
-    head: Annotated[str | None, typer.Option(metavar="N", help="These heads of each layer alone: 5, 0,2.")] = None,
-    batch: Annotated[int | None, typer.Option(metavar="N", help="Which batch item, where there are several.")] = None,
-    sort: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The largest first: entropy, first …", autocompletion=_complete_statistic),
-    ] = None,
-    top: Annotated[int | None, typer.Option(metavar="N", help="The first N heads of that order alone.")] = None,
-    kind: Annotated[str | None, typer.Option(metavar="WORD", help="Heads of this kind alone: induction …")] = None,
-    heatmap: Annotated[bool, typer.Option("--heatmap", help="Show a grid of layers and heads as small maps.")] = False,
-    logarithm: Annotated[bool, typer.Option("--logarithm", help="Colour maps by log10, to see small weights.")] = False,
-    rollout: Annotated[bool, typer.Option("--rollout", help="Multiply the layers: what reached each query.")] = False,
-    maps: Annotated[bool, typer.Option("--maps", help="Add the weights of each head to JSON, every bit.")] = False,
-    precision: Annotated[
-        int | None, typer.Option(metavar="DIGITS", help="Decimals; default 2, in CSV every digit.")
-    ] = None,
+    tokens: str | None = option("The words: 'the cat sat', the,cat,sat, or a file of them.", metavar="WORDS|FILE"),
+    query_tokens: str | None = option("Those of the queries, where they are others.", metavar="WORDS|FILE"),
+    lengths: str | None = option("How many tokens each batch item begins with; the rest is padding.", metavar="N[,N]"),
+    mask_file: str | None = option("1 for each token, 0 for padding, [items tokens].", metavar="FILE"),
+    layer: str | None = option("These layers alone: 3, 0-3, -1.", metavar="N"),
+    head: str | None = option("These heads of each layer alone: 5, 0,2.", metavar="N"),
+    batch: int | None = option("Which batch item, where there are several.", metavar="N"),
+    sort: str | None = option("The largest first: entropy, first …", metavar="NAME", complete=_complete_statistic),
+    top: int | None = option("The first N heads of that order alone.", metavar="N"),
+    kind: str | None = option("Heads of this kind alone: induction …", metavar="WORD"),
+    heatmap: bool = flag("Show a grid of layers and heads as small maps.", "--heatmap"),
+    logarithm: bool = flag("Colour maps by log10, to see small weights.", "--logarithm"),
+    rollout: bool = flag("Multiply the layers: what reached each query.", "--rollout"),
+    maps: bool = flag("Add the weights of each head to JSON, every bit.", "--maps"),
+    precision: int | None = option("Decimals; default 2, in CSV every digit.", metavar="DIGITS"),
     max_size: MaxSize = None,
     output_options: OutputOptions,
 ) -> None:
@@ -113,13 +94,13 @@ def _read(file: str, tokens: Sequence[str | None], inputs: "Inputs", batch: int 
 
     found = read_model_maps(file, inputs, batch)
     words: list[tuple[str, ...] | None] = [None, None]
-    for side, (option, axis, text) in enumerate(zip(("--tokens", "--query-tokens"), (-1, -2), tokens, strict=True)):
+    for side, (name, axis, text) in enumerate(zip(("--tokens", "--query-tokens"), (-1, -2), tokens, strict=True)):
         if text is not None:
-            own = words[side] = read_words(text, inputs, option)
+            own = words[side] = read_words(text, inputs, name)
             lengths = {each.weights.shape[axis] for each in found.maps}
             if len(own) not in lengths:
                 message = f"{len(own)} words, and the maps have {min(lengths)}"
-                raise AttnError(message, where=option, hint="one for each token, as the tokenizer splits the text")
+                raise AttnError(message, where=name, hint="one for each token, as the tokenizer splits the text")
     return replace(found, maps=with_words(found.maps, *words))
 
 
@@ -154,6 +135,8 @@ def _idle(view: "HeadsView", options: OutputOptions) -> list[str]:
         found.append(no_effect("rollout", f"{row.name} has the maps alone"))
     if view.maps and not row.is_object:
         found.append(no_effect("maps", f"{row.name} has no arrays; --json has"))
+    if row.page is not None and options.precision is not None:
+        found.append(no_effect("precision", f"{row.name} has decimals of its own"))
     return found
 
 

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -11,30 +11,13 @@ from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.program import FAILED, __version__
 from attncli.cli import streams
 from attncli.cli.output_file import STDOUT, check_is_new, write_new_file, write_new_files
-from attncli.cli.problem_options import Force
+from attncli.cli.problem_options import Force, argument, option
 from attncli.io.paths import name_of_path, path_of
 
 if TYPE_CHECKING:
     from attncli.models.layer import Entry, LayerRows
 
 LAYER = "{layer}"  # in the name of an output, the number of each layer
-
-
-Layers = Annotated[
-    str | None,
-    typer.Option(
-        "--layer", metavar="LAYERS", help="0 the first, -1 the last; 0-5, 0,3,5 or all; without it a list of them."
-    ),
-]
-Output = Annotated[
-    str,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help=f"A new YAML file; {STDOUT} prints it. Of several layers a folder, or a name with {LAYER}.",
-    ),
-]
 
 
 def _complete_part(context: typer.Context, incomplete: str) -> list[str]:
@@ -52,21 +35,21 @@ def _complete_part(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def model(
-    checkpoint: Annotated[
-        str, typer.Argument(metavar="CHECKPOINT", help="A folder with config.json and .safetensors files.")
-    ],
-    layer: Layers = None,
-    part: Annotated[
-        str | None,
-        typer.Option(
-            "--part", help="Encoder, decoder, cross …: else the first with tensors.", autocompletion=_complete_part
-        ),
-    ] = None,
-    text: Annotated[
-        str | None,
-        typer.Option("--sentence", metavar="TEXT", help="The text of layer 0's file, which tokenizer.json splits."),
-    ] = None,
-    output: Output = STDOUT,
+    checkpoint: str = argument("A folder with config.json and .safetensors files.", "CHECKPOINT", default=...),
+    layer: str | None = option(
+        "0 the first, -1 the last; 0-5, 0,3,5 or all; without it a list of them.", metavar="LAYERS"
+    ),
+    part: str | None = option(
+        "Encoder, decoder, cross …: else the first with tensors.", "--part", complete=_complete_part
+    ),
+    text: str | None = option("The text of layer 0's file, which tokenizer.json splits.", "--sentence", metavar="TEXT"),
+    output: str = option(
+        f"A new YAML file; {STDOUT} prints it. Of several layers a folder, or a name with {LAYER}.",
+        "-o",
+        "--output",
+        metavar="FILE",
+        default=STDOUT,
+    ),
     force: Force = False,
 ) -> None:
     """Write the problem file of a layer's attention, or of several, or what the checkpoint has."""

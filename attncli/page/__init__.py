@@ -7,9 +7,12 @@ from typing import Any
 
 from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0, legend
 from attncli.base.errors import AttnError
-from attncli.base.lazy_numpy import import_object, np
+from attncli.base.lazy_numpy import np
 from attncli.base.program import __version__
 from attncli.base.text import join_words
+from attncli.io.documents import json_text, plain_value
+from attncli.io.problem_text import values_to_write
+from attncli.ops.records import Operator
 from attncli.page.document import page_document
 from attncli.page.exercise import PageExercise, exercise_object, find_exercise
 from attncli.page.guide import guide_object
@@ -25,12 +28,11 @@ from attncli.page.page_plans import (
     plan_variants,
     value_object,
 )
-from attncli.page.problem_source import problem_object
 from attncli.page.structure import heads_object, words_object
 from attncli.plan.graph import Plan
 from attncli.plan.trace import Step, Trace
 from attncli.problem.fields import WEIGHTS
-from attncli.problem.spec import ProblemSpec
+from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.render.by_hand import cell_lines, has_lines, positions_through
 from attncli.render.color_map import ANCHORS, DOTS, SIGNED_ON_DARK, SIGNED_ON_LIGHT
 from attncli.render.data_fit import data_fit_object, has_data_fit
@@ -41,7 +43,7 @@ from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import View, selected_value
 
 FORMAT = "attn.page/1"
-_PARTS = "attncli.page.parts_page:parts_object"  # which makes a page of each part
+PARTS_FORMAT = "attn.parts_page/1"
 DTYPES = ("float64", "float32")  # the types of numbers that the page computes
 SELECTED = 2_000_000  # numbers of the selected results, which are what a page of a larger problem has
 LONGEST_TITLE = 80  # characters of a sentence that is the title
@@ -51,7 +53,7 @@ WORKED_CELLS = 1_500  # cells whose arithmetic the program writes, since the pag
 def render(view: View, _target: TextTarget = TEXT_FILE) -> Iterator[str]:
     """The page of a view, or of the parts of its file, as a document of HTML, in chunks."""
     has_parts = bool(view.parts) and view.blanks is None  # an exercise is one problem
-    content = import_object(_PARTS)(view) if has_parts else page_object(view)
+    content = parts_object(view) if has_parts else page_object(view)
     yield from page_document(content, content["title"])
 
 
@@ -351,3 +353,84 @@ def _smaller(plan: Plan, names: Sequence[str], cut_axes: Collection[str]) -> Ite
     if plan.axis_length("h") > 1 and _count(plan, names, {*cut_axes, "h"}) <= SELECTED:
         yield "show one head"
     yield "compute some of the queries with only"
+
+
+STEP = "@step"  # in place of an array: the step that has its numbers
+
+
+def problem_object(view: View, steps: Mapping[str, str | None]) -> dict[str, Any]:
+    """The problem of a view as a page has it; `steps` has the key that each input is changed by, or None.
+
+    - `command`: the words of the command line that gives the problem; none where it is from no command.
+    - `keys`: those of its file as JSON has them, with `{"@step": name, "is_transposed": …}` in place of each array
+      whose numbers a step has.
+    - `takes_mask`: whether a table of 1 for what is visible is its `mask`.
+    """
+    trace = view.result.trace
+    title = {"title": view.title} if view.title else {}
+    values = values_to_write(trace.problem)
+    by_key = {key: trace[name] for name, key in steps.items() if key is not None}
+    keys = {key: _value(key, value, trace, by_key) for key, value in values.items()}
+    takes_mask = trace.problem.convention is None  # those of a convention may have 1 for what is hidden
+    return {"command": list(view.command), "keys": {**title, **keys}, "takes_mask": takes_mask}
+
+
+def _value(key: str, value: Any, trace: Trace, by_key: Mapping[str, Step]) -> Any:
+    """The value of a key, with steps in place of arrays."""
+    if isinstance(value, Operator):
+        given = {name: _value(f"{key}.{name}", one, trace, by_key) for name, one in value.given.items()}
+        return {value.record.name: given} if given else value.record.name
+    return _array(key, value, trace, by_key) or plain_value(value)
+
+
+def _array(key: str, value: Any, trace: Trace, by_key: Mapping[str, Step]) -> dict[str, Any] | None:
+    """The step with the numbers of an array; None where there is none, or the value is not an array."""
+    if not isinstance(value, np.ndarray):
+        return None
+    if key in by_key:
+        return {STEP: by_key[key].name, "is_transposed": _is_transposed(key, trace.problem)}
+    same = (step for step in trace if step.node.is_input and np.array_equal(step.value, value, equal_nan=True))
+    step = next(same, None)
+    return None if step is None else {STEP: step.name, "is_transposed": False}
+
+
+def _is_transposed(key: str, problem: ProblemSpec) -> bool:
+    """Whether the file has an array's last two axes the other way round than its step."""
+    name, _, parameter = key.partition(".")
+    row = getattr(problem, name).record.parameter(parameter) if parameter else FIELDS[name]
+    return row.is_weight and problem.weight_layout == "out_in"
+
+
+def parts_object(view: View) -> dict[str, Any]:
+    """The object that the scripts of the page read.
+
+    `about` is what the file is about. `nodes` and `plans` are those of all parts, each once. `parts` are objects of
+    pages of a problem without nodes, whose `plans` are positions in the list; in addition each has its number `part`,
+    from 1, its `about`, and in `show` the names of the steps that are shown of it. `guide`: whether one has a story.
+    """
+    nodes: dict[str, tuple[int, Mapping[str, Any]]] = {}
+    plans: dict[str, tuple[int, Mapping[str, Any]]] = {}
+    parts = []
+    for number, part in enumerate(view.parts, 1):
+        content = page_object(replace(part, title=part.title or f"Part {number}"))
+        own = [_position(node, nodes) for node in content.pop("nodes")]
+        moved = [{**plan, "nodes": [own[at] for at in plan["nodes"]]} for plan in content["plans"]]
+        trace = part.result.trace
+        shown = list(dict.fromkeys(trace[name].name for name in part.result.select))
+        content |= {"plans": [_position(plan, plans) for plan in moved], "show": shown}
+        parts.append({**content, "part": number, "about": part.about})
+    return {
+        "format": PARTS_FORMAT,
+        "version": __version__,
+        "title": view.title or view.heading,
+        "about": view.about,
+        "guide": any(part["guide"] for part in parts),
+        "nodes": [node for _, node in nodes.values()],
+        "plans": [plan for _, plan in plans.values()],
+        "parts": parts,
+    }
+
+
+def _position(content: Mapping[str, Any], known: dict[str, tuple[int, Mapping[str, Any]]]) -> int:
+    """The position of an object among those that are known, to which it is added where it is new."""
+    return known.setdefault("".join(json_text(content)), (len(known), content))[0]

@@ -93,7 +93,9 @@ def _rank(node: Node) -> int:
 
 def _strip(plan: Plan, needed: frozenset[str], stops: Sequence[Node]) -> tuple[tuple[str, ...], ...]:
     """The names of the tables in columns: sequences, queries with keys and values, and each stop after them."""
-    roles = _role_nodes(plan, needed)
+    readers = [node for node in plan.nodes if node.name in needed and node.stage in _READERS]
+    found = [node.inputs[role] for role in _ROLES for node in readers if role in node.inputs]
+    roles = [name for name in dict.fromkeys(found) if plan.by_name[name].stage not in _READERS]
     before = frozenset[str]().union(*(plan.needed_for([name]) for name in roles))
     sequences = [node.name for node in plan.nodes if node.name in needed and _is_sequence(node)]
     later = [node.name for node in stops if node.tapped_from is None and node.name not in before]
@@ -106,13 +108,6 @@ def _strip(plan: Plan, needed: frozenset[str], stops: Sequence[Node]) -> tuple[t
                 depths[node.name] = 1 + max((depths[name] for name in depths if name in sources), default=-1)
         depths |= dict.fromkeys(roles, max((depths[name] for name in roles), default=0))  # beside one another
     return tuple(tuple(name for name in names if depths[name] == at) for at in sorted(set(depths.values())))
-
-
-def _role_nodes(plan: Plan, needed: frozenset[str]) -> Sequence[str]:
-    """The names of the nodes that scores and context read as queries, keys and values, each once."""
-    readers = [node for node in plan.nodes if node.name in needed and node.stage in _READERS]
-    found = [node.inputs[role] for role in _ROLES for node in readers if role in node.inputs]
-    return [name for name in dict.fromkeys(found) if plan.by_name[name].stage not in _READERS]
 
 
 def _is_sequence(node: Node) -> bool:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from attncli.base.axes import LEGEND
-from attncli.base.lazy_numpy import Array
 from attncli.base.program import __version__
 from attncli.render.color_map import ANCHORS, DOTS, SIGNED_ON_DARK, SIGNED_ON_LIGHT
 from attncli.render.document import Block, Grid, Lines, Pairs, Section, Statement
@@ -35,15 +34,10 @@ def table_object(grid: Grid) -> dict[str, Any]:
         "columns": list(grid.columns),
         "shape": list(grid.values.shape),
         "data": grid.values.reshape(-1),
-        "hidden": None if grid.hidden is None else _bits(grid.hidden),
+        "hidden": None if grid.hidden is None else grid.hidden.astype("uint8").reshape(-1),
         "signs": None if grid.signs is None else [sign for row in grid.signs for sign in row],
         "meanings": dict(grid.meanings),
     }
-
-
-def _bits(cells: Array) -> Array:
-    """Booleans in the order of rows, as 1 and 0."""
-    return cells.astype("uint8").reshape(-1)
 
 
 def block_objects(blocks: Iterable[Block]) -> Iterator[Mapping[str, Any]]:

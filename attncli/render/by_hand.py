@@ -20,11 +20,10 @@ from attncli.plan.graph import GRADIENT
 from attncli.plan.trace import AxisPositions, Step, Trace, add_dependent_axes
 from attncli.problem.fields import LSE
 from attncli.render.aligned_numbers import needs_exponents
-from attncli.render.default_cell import default_cell
 from attncli.render.document import Section
 from attncli.render.masks import VISIBLE_STEP, rules_below
 from attncli.render.tables import name_of_number, position_label
-from attncli.render.view import Cell, View
+from attncli.render.view import DECIMALS, Cell, View
 
 MAX_TOKENS = 4  # of a recurrence that are all worked out
 LEADING = set(COUNTED_FROM_0)
@@ -324,3 +323,39 @@ def _projection(trace: Trace, step: Step, at: AxisPositions, write: ArithmeticWr
         term += number(_part(values["b"], at, set()))
     name = f"{step.name}({trace.numbered_labels[letter][at[letter]]})"
     return write.equation(term, result, name=name, letter=step.axes[-1])
+
+
+def default_cell(weights: Array, scores: Array | None = None) -> tuple[int, ...]:
+    """The index of the weight [… n m] whose arithmetic teaches most; `scores`, where there are any, have its shape.
+
+    It is the second largest weight of the first row, in reading order, that has one which, as a table shows it,
+
+    - is neither 0 nor 1: the key is not hidden, and it is not the only visible one;
+    - is smaller than the largest of the row, whose exponential is exp(0);
+    - has a score that is not 0.
+
+    Where no row has one the score may be 0; where there is none either it is the largest weight of all.
+    """
+    found = next(_second_largest(weights, scores), None) or next(_second_largest(weights, None), None)
+    if found is not None:
+        return found
+    largest = int(np.argmax(np.where(np.isnan(weights), -np.inf, weights)))
+    return tuple(map(int, np.unravel_index(largest, weights.shape)))
+
+
+def _second_largest(weights: Array, scores: Array | None) -> Iterator[tuple[int, ...]]:
+    """The index of the second largest weight of each row that has one, among those whose score is not 0."""
+    for row in np.ndindex(weights.shape[:-1]):
+        own = _as_shown(weights[row])
+        counts = np.isfinite(own) & (own != 0) & (own != 1)
+        counts &= own < own.max(initial=-np.inf, where=counts)
+        if scores is not None:
+            counts &= _as_shown(scores[row]) != 0
+        if counts.any():
+            yield (*row, int(np.argmax(np.where(counts, own, -np.inf))))
+
+
+def _as_shown(numbers: Array) -> Array:
+    """Numbers with the decimals of a table."""
+    with np.errstate(over="ignore"):  # one of more than 300 digits is infinite here
+        return np.round(numbers.astype(np.float64), DECIMALS)

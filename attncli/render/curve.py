@@ -115,7 +115,9 @@ def plot(drawn: Plot, width: int, rows: int = ROWS, *, has_unicode: bool = True)
     is_dotted = has_unicode and 0 < len(drawn.curves) <= len(DOTTED)
     points, *curves = (_finite(series) for series in (drawn.points, *drawn.curves))
     y = _bounds([series.y for series in (points, *curves)])
-    labels = _vertical_ticks(y, rows)
+    numbers, decimals = round_numbers(*y, rows // ROWS_PER_TICK + 2)
+    texts = align_numbers(np.array(numbers)[:, None], decimals) if numbers else []
+    labels = [(number, row[0].strip()) for number, row in zip(numbers, texts, strict=True)]
     label_width = max((len(label) for _, label in labels), default=0)
     columns = max(width - label_width - 2, 2)
     canvas = _Canvas(
@@ -189,13 +191,6 @@ def round_numbers(least: float, largest: float, most: int) -> tuple[Sequence[flo
             break
     decimals = min(max((step == 2.5) - exponent - shift - (step == 10), 0), MOST_DECIMALS)
     return [round(at * size, decimals) for at in range(first, last + 1)], decimals
-
-
-def _vertical_ticks(y: tuple[float, float], rows: int) -> Sequence[tuple[float, str]]:
-    """The round numbers of the vertical axis with their texts, all as long as each other."""
-    numbers, decimals = round_numbers(*y, rows // ROWS_PER_TICK + 2)
-    texts = align_numbers(np.array(numbers)[:, None], decimals) if numbers else []
-    return [(number, row[0].strip()) for number, row in zip(numbers, texts, strict=True)]
 
 
 def _horizontal_axis(canvas: _Canvas, label_width: int) -> list[str]:

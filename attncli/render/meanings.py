@@ -1,4 +1,4 @@
-"""What a word means: an entry of the catalogue, a key, step, parameter, axis, slip, convention or glossary term."""
+"""What a word means: a catalogue entry, key, step, parameter, axis, slip, convention or term; and a file of arrays."""
 
 import json
 import textwrap
@@ -10,9 +10,10 @@ from typing import Any
 
 from rich.cells import cell_len
 
-from attncli.base.axes import LEGEND, Letters, legend
+from attncli.base.axes import LEGEND, Letters, format_lengths, legend
 from attncli.base.lazy_numpy import import_object
 from attncli.base.text import one_line, sentence, transliterate
+from attncli.io.formats import ArrayDescription
 from attncli.ops import kinds, operators, taken_kinds
 from attncli.ops.records import OperatorRecord
 from attncli.problem.conventions import CONVENTIONS, Convention, missing_words, readings
@@ -276,3 +277,17 @@ def _of_parameters(records: Iterable[OperatorRecord]) -> Iterator[Meaning]:
             for record, text in own.items()
         )
         yield Meaning((name, *paths), "parameter", "What an entry of the catalogue takes after its name.", facts)
+
+
+def render_array_list(arrays: Sequence[ArrayDescription], target: TextTarget) -> str:
+    """A line for each array of a file: its name, its shape and its type, in columns; empty columns are left out."""
+    shapes = ["" if one.shape is None else format_lengths(one.shape) or "one number" for one in arrays]
+    rows = [
+        [target.text(text) for text in (one.name, shape, one.type)] for one, shape in zip(arrays, shapes, strict=True)
+    ]
+    widths = [max((cell_len(row[column]) for row in rows), default=0) for column in (0, 1)]
+    lines = []
+    for *cells, last in rows:
+        padded = [cell + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=True) if width]
+        lines.append("  ".join([*padded, last]))
+    return "".join(f"{line.rstrip()}\n" for line in lines) or "no arrays\n"

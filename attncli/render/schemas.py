@@ -26,7 +26,6 @@ OWN_OPERATOR = r"^[^:=,]+:[A-Za-z_]\w*(:.*)?$"  # a function of the user's
 _NUMBER = r"^[\s\d+\-*/().eEinfaNIty_sqrtxp√π]+$"  # 1/2, -2*sqrt(3), inf
 TEXT: Schema = {"type": "string"}
 NAMES: Schema = {"type": "array", "items": TEXT}
-_ANY_TEXT: Schema = {"type": ["string", "number", "boolean"]}
 _ARRAY: Schema = {"$ref": "#/$defs/array"}
 NUMBERS: Schema = {"$ref": "#/$defs/numbers"}
 PROBLEM: Schema = {"type": "object", "description": "Every key in force; attn computes the file of a result again."}
@@ -271,7 +270,7 @@ SCHEMAS: Mapping[str, str] = {
     "problem": "attncli.render.schemas:problem_schema",
     "result": "attncli.render.schemas:result_schema",
     "check": "attncli.checks.schema:check_schema",
-    "compare": "attncli.comparisons.schema:compare_schema",
+    "compare": "attncli.comparisons.objects:compare_schema",
     "try": "attncli.kernels.schema:try_schema",
 }
 

@@ -135,7 +135,7 @@ class ComparisonView:
     """How a comparison is shown: with so many decimals, and whether with every table, however large.
 
     `statistics` says whether those of the weights are shown; None: where they are short, or everything is shown. A
-    figure has a `title` and a `style`.
+    document, a page and a figure have a `title`, a figure a `style`.
     """
 
     decimals: int = DECIMALS

@@ -4,9 +4,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.text import count_of
@@ -21,7 +19,7 @@ from attncli.cli.option_values import (
 )
 from attncli.cli.output_file import check_is_new, check_is_no_input, named_file, say_written
 from attncli.cli.output_options import OutputOptions
-from attncli.cli.problem_options import Force, MaxSize, Strict, with_problem_options
+from attncli.cli.problem_options import Force, MaxSize, Strict, argument, flag, option, with_problem_options
 
 if TYPE_CHECKING:
     from attncli.io.inputs import Inputs
@@ -43,35 +41,22 @@ class SheetRequest:
 
 @with_problem_options(are_listed=False)
 def worksheet(
-    problem: Annotated[str | None, typer.Argument(metavar="PROBLEM", help="A problem file, or -.")] = None,
+    problem: str | None = argument("A problem file, or -.", "PROBLEM"),
     *,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE|FOLDER", help="The exercise: .md, .tex, .html or .xlsx; beside it its key."
-        ),
-    ] = None,
-    blank: Annotated[
-        list[str] | None,
-        typer.Option(metavar="WHAT", help="What is blank: weights,output; 0.3 of the numbers; 'weights[word_2,*]'."),
-    ] = None,
-    no_formulas: Annotated[bool, typer.Option("--no-formulas", help="Do not say how the steps are computed.")] = False,
-    precision: Annotated[
-        int | None, typer.Option(metavar="DIGITS", help="Decimals; default those of the file, or 4.")
-    ] = None,
-    by_hand: Annotated[
-        bool, typer.Option("--by-hand", help="Draw a problem to do by hand, from --seed; no two weights are equal.")
-    ] = False,
-    variants: Annotated[
-        int | None, typer.Option(metavar="N", help="So many different problems to do by hand, into a folder.")
-    ] = None,
-    names: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A CSV of names: a sheet, a key and a file of answers for each.")
-    ] = None,
-    sheet_format: Annotated[
-        str | None,
-        typer.Option("--format", "-f", metavar="NAME", help="Sheets in a folder as md, tex, html or xlsx; default md."),
-    ] = None,
+    output: str | None = option(
+        "The exercise: .md, .tex, .html or .xlsx; beside it its key.", "--output", "-o", metavar="FILE|FOLDER"
+    ),
+    blank: list[str] | None = option(
+        "What is blank: weights,output; 0.3 of the numbers; 'weights[word_2,*]'.", metavar="WHAT"
+    ),
+    no_formulas: bool = flag("Do not say how the steps are computed.", "--no-formulas"),
+    precision: int | None = option("Decimals; default those of the file, or 4.", metavar="DIGITS"),
+    by_hand: bool = flag("Draw a problem to do by hand, from --seed; no two weights are equal.", "--by-hand"),
+    variants: int | None = option("So many different problems to do by hand, into a folder.", metavar="N"),
+    names: str | None = option("A CSV of names: a sheet, a key and a file of answers for each.", metavar="FILE"),
+    sheet_format: str | None = option(
+        "Sheets in a folder as md, tex, html or xlsx; default md.", "--format", "-f", metavar="NAME"
+    ),
     force: Force = False,
     max_size: MaxSize = None,
     strict: Strict = False,
@@ -87,7 +72,10 @@ def worksheet(
     suffix = _folder_suffix(file, sheet_format) if is_folder else check_suffix(file)
     if sheet_format is not None and not is_folder:
         raise AttnError("the suffix of the file says it", where="--format", hint="leave out --format")
-    _check_variants(variants, by_hand=by_hand)
+    if variants is not None and not by_hand:
+        raise AttnError("needs --by-hand, which draws them", where="--variants", hint="add --by-hand")
+    if variants is not None and variants < 1:
+        raise AttnError(f"{variants} is not a number of variants", where="--variants", hint="expected a number from 1")
     blanks = parse_blanks(blank or ())
     if not by_hand:
         check_is_given("worksheet", [problem] if problem else None, keys)
@@ -118,14 +106,6 @@ def _folder_suffix(folder: str, name: str | None) -> str:
     if name is not None and name not in known:
         raise UnknownNameError("format", name, known, where="--format")
     return f".{name or known[0]}"
-
-
-def _check_variants(variants: int | None, *, by_hand: bool) -> None:
-    """Raise AttnError where variants are asked for that can't be."""
-    if variants is not None and not by_hand:
-        raise AttnError("needs --by-hand, which draws them", where="--variants", hint="add --by-hand")
-    if variants is not None and variants < 1:
-        raise AttnError(f"{variants} is not a number of variants", where="--variants", hint="expected a number from 1")
 
 
 def _read(

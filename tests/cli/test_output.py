@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import attncli
 from attncli.io.parse import read_text_array
 from attncli.io.problem_files import Origin
+from attncli.render.formats import FORMATS, OutputFormat
 from tests.cli.running import Run
 
 FIELDS = ["format", "version", "problem", "pipeline", "query_tokens", "key_tokens", "scores", "weights", "output"]
@@ -214,3 +216,20 @@ def test_labels_of_csv_are_as_they_are_unless_a_spreadsheet_shall_not_compute_th
 def test_safe_csv_has_no_effect_on_what_is_no_csv(run: Run) -> None:
     ran = run("compute", "--embeddings", "1 2", "--json", "--safe-csv")
     assert ran.stderr == "attn: warning: --safe-csv has no effect: json is no CSV\n"
+
+
+@pytest.mark.parametrize("row", [row for row in FORMATS if not row.is_binary], ids=lambda row: row.name)
+def test_people_see_equal_words_apart_and_what_changed_and_programs_the_words(
+    row: OutputFormat, run: Run, tmp_path: Path
+) -> None:
+    words = ("--sentence", "the cat the", "--seed", "1", "--set", "embeddings[the#2,0]=3", "--select", "weights")
+    file = tmp_path / f"x{row.suffixes[0]}"
+    options = ["-f", row.name] if row.is_choice else []
+    assert run("compute", *words, *options, "-o", file.name).returncode == 0
+    text = file.read_text(encoding="utf-8").replace(r"\#", "#")
+    if row.is_text_for_readers:
+        assert {"the#1", "the#2"} <= {*re.findall(r"the#\d", text)}
+        assert "▲" in text or r"\uparrow" in text
+    elif not row.is_code:  # numbers are for people
+        assert "the#1" not in text
+        assert len(re.findall(r"\bthe\b", text)) > 2

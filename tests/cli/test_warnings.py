@@ -129,6 +129,50 @@ def test_an_option_changes_what_is_written_or_is_warned_of(written: str, run: Ru
         words = [option_name(name), *filter(None, [row.example])]
         shown, unread = result(*words)
         assert unread == ([option_name(name)] if shown == without else []), words
+        if row.has_opposite:  # it may be the default
+            opposite, also_unread = result(f"--no-{name}")
+            assert (opposite == shown, also_unread) == (shown == without, unread), name
+
+
+# The options that commands have of their own for what they show, an opposite behind a blank, and formats of them all.
+OWN_OPTIONS = {
+    "compare t.yaml --vary scale=0.5,1,2": (
+        ["--stats --no-stats", "--all-pairs", "--precision 1", "--title X", "--select scores"],
+        ["table", "json", "csv", "markdown", "latex", "html"],
+    ),
+    "heads m.npy": (
+        ["--heatmap", "--rollout", "--maps", "--precision 1", "--sort first", "--top 1", "--head 0", "--layer 1"],
+        ["table", "json", "csv", "markdown", "latex", "html"],
+    ),
+    "worksheet t.yaml": (["--no-formulas", "--precision 1", "--blank output"], ["md", "tex", "html"]),
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "options", "form"),
+    [(words, options, form) for words, (options, forms) in OWN_OPTIONS.items() for form in forms],
+)
+def test_an_option_of_a_command_changes_what_it_writes_or_is_warned_of(
+    words: str, options: list[str], form: str, run: Run, tutorial: str, tmp_path: Path
+) -> None:
+    maps = normal(2, 2, 5, 5, seed=1) ** 2
+    np.save(tmp_path / "m.npy", maps / maps.sum(axis=-1, keepdims=True))
+    written = ["-f", form] if form in format_choices() else ["-o", f"x.{form}"]
+
+    def result(*options: str) -> tuple[object, bool]:
+        """What is written, and whether an option is without effect."""
+        ran = run(*words.split(), *written, *options)
+        assert ran.returncode == 0, ran.stderr
+        contents = {path.name: path.read_bytes() for path in tmp_path.glob("x*")}
+        return (ran.stdout, contents), "has no effect" in ran.stderr
+
+    for option in options:
+        given = option.split(" --")
+        results = [result(*text.split()) for text in ("", given[0], *(f"--{opposite}" for opposite in given[1:]))]
+        contents, are_warned = zip(*results, strict=True)
+        has_effect = any(content != contents[0] for content in contents)
+        assert not are_warned[0]
+        assert all(warned != has_effect for warned in are_warned[1:]), option
 
 
 @pytest.mark.parametrize("words", READ.values(), ids=READ)

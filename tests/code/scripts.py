@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from attncli.code import notebook, script
-from attncli.code.names import variable_of
+from attncli.code.literals import variable_of
 from attncli.ops.code import Library
 from attncli.plan.trace import RunResult, Trace
 from attncli.problem.spec import ProblemSpec

@@ -9,8 +9,7 @@ import pytest
 from attncli.base.errors import AttnError
 from attncli.io.captures import CaptureFile, read_capture
 from attncli.io.inputs import Inputs
-from attncli.models.captures_document import captures_document
-from attncli.models.compared_captures import ReadableCapture, compare_captures
+from attncli.models.captures_document import ReadableCapture, captures_document, compare_captures
 from attncli.problem.arrays import GivenArray
 from attncli.render.formats import terminal
 from attncli.render.target import TEXT_FILE

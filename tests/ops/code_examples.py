@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from attncli.code.names import MODULES, in_torch
-from attncli.code.templates import filled, template_of
+from attncli.code.literals import MODULES, in_torch
+from attncli.code.steps import filled, template_of
 from attncli.ops.code import CodeCall, Library
 from attncli.ops.derivatives import DerivativeRecord
 from attncli.ops.recording.code import code_of

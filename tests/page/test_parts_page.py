@@ -6,8 +6,7 @@ import numpy as np
 
 from attncli.engine.run import run
 from attncli.io.documents import json_text
-from attncli.page import page_object, render
-from attncli.page.parts_page import parts_object
+from attncli.page import page_object, parts_object, render
 from attncli.plan.trace import RunResult
 from attncli.render.view import View
 from tests.problems import problem

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.render.default_cell import default_cell
+from attncli.render.by_hand import default_cell
 
 CASES: dict[str, tuple[Any, Any, tuple[int, ...]]] = {
     "the second largest weight": ([[0.2, 0.1, 0.7]], None, (0, 0)),

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import import_object
@@ -29,7 +27,7 @@ from attncli.cli.option_values import (
 )
 from attncli.cli.output_file import STDOUT, check_beside_is_no_input, check_is_no_input
 from attncli.cli.output_options import OutputOptions, with_output_options
-from attncli.cli.problem_options import As, EditTexts, Layer, MaxSize, with_problem_options
+from attncli.cli.problem_options import As, EditTexts, Layer, MaxSize, argument, with_problem_options
 from attncli.io.paths import path_of
 from attncli.problem.fields import option_name
 from attncli.render.formats import PAGE
@@ -49,10 +47,7 @@ _DEFAULT_NAME = "attention"  # of the page of a problem that is in no file
 @with_problem_options()
 @with_output_options()
 def compute(
-    problem: Annotated[
-        str | None,
-        typer.Argument(metavar="PROBLEM", help="A file (.yaml …), -, '{query: …}', or a sentence."),
-    ] = None,
+    problem: str | None = argument("A file (.yaml …), -, '{query: …}', or a sentence.", "PROBLEM"),
     *,
     layer: Layer = None,
     convention: As = None,

@@ -1,16 +1,14 @@
 """`attn generate`: a complete problem, its numbers drawn from a seed, for `attn compute` and for changing by hand."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import import_object
 from attncli.cli import streams
 from attncli.cli.option_values import make_inputs, problem_warnings, read_problem_options, write_alias_notes
 from attncli.cli.output_file import check_free_space, check_is_new, check_is_no_input, output_file, write_problem
-from attncli.cli.problem_options import Force, MaxSize, Strict, with_problem_options
+from attncli.cli.problem_options import Force, MaxSize, Strict, argument, flag, option, with_problem_options
 
 # "module:function" of wings that choose the numbers of a problem.
 TELLING, BY_HAND = "attncli.checks.discriminating_problems:choose", "attncli.worksheet.hand_problems:choose"
@@ -18,33 +16,17 @@ TELLING, BY_HAND = "attncli.checks.discriminating_problems:choose", "attncli.wor
 
 @with_problem_options()
 def generate(
-    problem: Annotated[
-        str | None, typer.Argument(metavar="PROBLEM", help="A YAML or JSON file to complete, or -.")
-    ] = None,
+    problem: str | None = argument("A YAML or JSON file to complete, or -.", "PROBLEM"),
     *,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE|FOLDER",
-            help="A new .yaml file, or a new folder for the arrays and problem.yaml.",
-        ),
-    ] = None,
-    by_hand: Annotated[
-        bool,
-        typer.Option(
-            "--by-hand",
-            help="Draw a problem to do by hand: small whole numbers, a whole root of the features, no tiny weights.",
-        ),
-    ] = False,
-    telling: Annotated[
-        bool,
-        typer.Option(
-            "--telling",
-            help="Draw inputs that reveal every mistake that applies, in a check of the output in --dtype.",
-        ),
-    ] = False,
+    output: str | None = option(
+        "A new .yaml file, or a new folder for the arrays and problem.yaml.", "--output", "-o", metavar="FILE|FOLDER"
+    ),
+    by_hand: bool = flag(
+        "Draw a problem to do by hand: small whole numbers, a whole root of the features, no tiny weights.", "--by-hand"
+    ),
+    telling: bool = flag(
+        "Draw inputs that reveal every mistake that applies, in a check of the output in --dtype.", "--telling"
+    ),
     force: Force = False,
     max_size: MaxSize = None,
     strict: Strict = False,

@@ -1,24 +1,20 @@
 """`attn help`: what `attn --help` shows, or the help of a command."""
 
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from attncli.cli.commands import COMMANDS
 from attncli.cli.completion import complete_from
+from attncli.cli.problem_options import argument
 from attncli.cli.usage_errors import unknown_command
+
+_complete_command = complete_from(lambda: {name: ref.summary for name, ref in COMMANDS.items()})
 
 
 def show_help(
     context: typer.Context,
-    command: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="COMMAND",
-            help=f"One of {', '.join(COMMANDS)}.",
-            autocompletion=complete_from(lambda: {name: ref.summary for name, ref in COMMANDS.items()}),
-        ),
-    ] = None,
+    command: str | None = argument(f"One of {', '.join(COMMANDS)}.", "COMMAND", complete=_complete_command),
 ) -> None:
     """Write the help of a command, or without one that of the program."""
     group: Any = context.parent

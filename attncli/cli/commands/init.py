@@ -2,27 +2,20 @@
 
 import os
 import shlex
-from typing import Annotated
-
-import typer
 
 from attncli.base.errors import AttnError
 from attncli.cli.output_file import STDOUT, check_is_new, said_of, write_new_file
-from attncli.cli.problem_options import Force
+from attncli.cli.problem_options import Force, argument, flag
 from attncli.io.paths import path_of
 
 DEFAULT_FILE = "problem.yaml"
 
 
 def init(
-    file: Annotated[
-        str | None, typer.Argument(metavar="FILE", help=f"A new file, {DEFAULT_FILE} by default; {STDOUT} prints it.")
-    ] = None,
+    file: str | None = argument(f"A new file, {DEFAULT_FILE} by default; {STDOUT} prints it.", "FILE"),
     *,
-    every_key: Annotated[bool, typer.Option("--all", help="Write every key, with its meaning.")] = False,
-    samples: Annotated[
-        bool, typer.Option("--samples", help="Write the samples of the guides, to the folder samples or FILE.")
-    ] = False,
+    every_key: bool = flag("Write every key, with its meaning.", "--all"),
+    samples: bool = flag("Write the samples of the guides, to the folder samples or FILE.", "--samples"),
     force: Force = False,
 ) -> None:
     """Write a problem to start from, and the command that computes it; a new name without a suffix gets `.yaml`."""

@@ -1,16 +1,13 @@
 """`attn list`: the operators of every kind, the slips and the conventions, or one of these lists, or that of keys."""
 
 from collections.abc import Iterator
-from typing import Annotated
-
-import typer
 
 from attncli.base.errors import UnknownNameError
 from attncli.base.lazy_numpy import import_object
 from attncli.base.text import sentence
 from attncli.cli import streams
 from attncli.cli.completion import complete_from
-from attncli.cli.problem_options import Pager, Strict
+from attncli.cli.problem_options import Pager, Strict, argument, flag
 from attncli.cli.terminal import write_text
 from attncli.ops import broken_packages, kinds, operators, taken_kinds
 from attncli.ops.registry import plural_of
@@ -46,18 +43,11 @@ def _listed_kinds() -> dict[str, str]:
 
 
 def list_operators(
-    kind: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="KIND",
-            help=f"One of {', '.join(_listed_kinds())}.",
-            autocompletion=complete_from(lambda: [*_listed_kinds()]),
-        ),
-    ] = None,
+    kind: str | None = argument(
+        f"One of {', '.join(_listed_kinds())}.", "KIND", complete=complete_from(lambda: [*_listed_kinds()])
+    ),
     *,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Write a JSON object: of each kind the names and summaries.")
-    ] = False,
+    as_json: bool = flag("Write a JSON object: of each kind the names and summaries.", "--json"),
     pager: Pager = False,
     strict: Strict = False,
 ) -> None:

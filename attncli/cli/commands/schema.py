@@ -1,14 +1,10 @@
 """`attn schema`: the JSON Schema of a problem file, or of what a command writes with `--json`."""
 
-from typing import Annotated
-
-import typer
-
 from attncli.base.errors import UnknownNameError
 from attncli.cli import streams
 from attncli.cli.completion import complete_from
 from attncli.cli.output_file import output_file, say_written
-from attncli.cli.problem_options import Strict
+from attncli.cli.problem_options import Strict, argument, option
 from attncli.ops import broken_packages
 
 KINDS = {
@@ -21,14 +17,9 @@ KINDS = {
 
 
 def schema(
-    kind: Annotated[
-        str,
-        typer.Argument(metavar="KIND", help=f"One of {', '.join(KINDS)}.", autocompletion=complete_from(lambda: KINDS)),
-    ],
+    kind: str = argument(f"One of {', '.join(KINDS)}.", "KIND", default=..., complete=complete_from(lambda: KINDS)),
     *,
-    output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write a file; without it standard output.")
-    ] = None,
+    output: str | None = option("Write a file; without it standard output.", "--output", "-o", metavar="FILE"),
     strict: Strict = False,
 ) -> None:
     """Write the JSON Schema (2020-12) of a problem file, or of what a command writes with `--json`."""

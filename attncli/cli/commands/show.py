@@ -1,15 +1,11 @@
 """`attn show`: what a word means, or what a file of arrays holds."""
 
-from typing import Annotated
-
-import typer
-
 from attncli.base.errors import AttnError, did_you_mean
 from attncli.base.lazy_numpy import import_object
 from attncli.cli import streams
 from attncli.cli.completion import Meanings, complete_from
 from attncli.cli.option_values import make_inputs
-from attncli.cli.problem_options import MaxSize, Pager, Strict
+from attncli.cli.problem_options import MaxSize, Pager, Strict, argument
 from attncli.cli.terminal import write_text
 from attncli.io.paths import is_there, path_of
 from attncli.ops import broken_packages, kinds, operators
@@ -42,14 +38,12 @@ def _complete_word() -> Meanings:
 
 
 def show(
-    words: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="WORD|FILE",
-            help="An entry, key, result, step, symbol, slip, convention or word: additive, QKᵀ, gqa, flash; or a file.",
-            autocompletion=_complete_word,
-        ),
-    ],
+    words: list[str] = argument(
+        "An entry, key, result, step, symbol, slip, convention or word: additive, QKᵀ, gqa, flash; or a file.",
+        "WORD|FILE",
+        default=...,
+        complete=_complete_word,
+    ),
     *,
     max_size: MaxSize = None,
     pager: Pager = False,
@@ -73,8 +67,7 @@ def show(
 def _text(name: str, max_size: str | None) -> str | None:
     """Everything that a name means, or a line for each array of a file or a checkpoint; None where it is unknown."""
     from attncli.io import formats
-    from attncli.render.array_list import render_array_list
-    from attncli.render.meanings import find_meanings, render_meanings
+    from attncli.render.meanings import find_meanings, render_array_list, render_meanings
 
     path, target = path_of(name), streams.output_target()
     is_file = formats.format_of_suffix(path) is not None and (" " not in name or is_there(path))

@@ -1,6 +1,6 @@
 /* The legend of a table: the range of its colours, and what its signs and marks mean. */
 
-import { MEANINGS } from "./change_marks.js";
+import { MEANINGS } from "./changed.js";
 import { colorsOf, cssColor, lightDark } from "./color_scale.js";
 import { make } from "./elements.js";
 import { decimalText, numberStyle } from "./numerals.js";

@@ -1,9 +1,7 @@
 /* Lines from token to token: queries on the left, keys on the right, a line's width and opacity its weight. */
 
-import { make, makeSvg } from "./elements.js";
-import { labelElement } from "./labels.js";
-import { changeSentence, pairInView, sentenceTable, wordInForce } from "./sentence_state.js";
-import { weightText, weightsOfWord } from "./weights_table.js";
+import { labelElement, make, makeSvg } from "./elements.js";
+import { changeSentence, pairInView, sentenceTable, weightsOfWord, weightText, wordInForce } from "./weights_table.js";
 
 const MOST_LINES = 400; // beside one another more of them are one surface
 const MOST_WORDS = 200; // on one side; more of them would be a drawing of many screens

@@ -1,13 +1,12 @@
 /* The page of a model: its heading, the maps of all heads, and below them the problem of the layer whose head is open. */
 
-import { make } from "./elements.js";
-import { countOfNoun } from "./labels.js";
+import { countOfNoun, make } from "./elements.js";
 import { drawModelGrid } from "./model_grid.js";
 import { showStep } from "./navigation.js";
-import { changeSentence } from "./sentence_state.js";
 import { makeState } from "./state.js";
 import { themeSwitch } from "./theme.js";
-import { drawWorkbench, listenToWorkbench, documentPart, showInConsole } from "./workbench.js";
+import { changeSentence } from "./weights_table.js";
+import { documentPart, drawWorkbench, listenToWorkbench, showInConsole } from "./workbench.js";
 
 /** Draw the page of a model from its object. */
 export function drawModel(page) {

@@ -1,7 +1,7 @@
 /* Cells of tables of numbers: what kind each is, and a table of numbers for reports, with its text and colours. */
 
 import { cellStyle } from "./color_scale.js";
-import { countOfNoun } from "./labels.js";
+import { countOfNoun } from "./elements.js";
 import { numberText } from "./numerals.js";
 
 /** The class of a cell: hidden by a mask, a number, or what is none. */

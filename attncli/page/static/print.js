@@ -1,12 +1,11 @@
 /* The page on paper: every step in two columns, with its formula and its tables of all heads of the batch item in view. */
 
-import { make } from "./elements.js";
+import { make, symbolElement } from "./elements.js";
 import { legendOf } from "./legend.js";
 import { leadingIndex, movePosition, nodeOf, sliceText } from "./slices.js";
 import { formulaElement } from "./step_head.js";
 import { sectionsOf } from "./step_order.js";
 import { stepTable } from "./step_table.js";
-import { symbolElement } from "./symbols.js";
 import { thumbnail } from "./thumbnail.js";
 
 const MOST_COLUMNS = 14; // a table of more, or of more rows than the next number, is printed as a picture

@@ -1,11 +1,11 @@
 /* The sentence itself: its words, coloured by the weights between each of them and the word that is pointed at. */
 
-import { make, moveFocus } from "./elements.js";
+import { labelElement, make, moveFocus } from "./elements.js";
 import { whyNoNumbers } from "./exercise.js";
-import { labelElement } from "./labels.js";
 import { drawLines } from "./lines.js";
-import { NO_WORD, changeSentence, sentenceTable, wordInForce } from "./sentence_state.js";
-import { largestNumber, weightText, weightsOfWord } from "./weights_table.js";
+import {
+  changeSentence, largestNumber, NO_WORD, sentenceTable, weightsOfWord, weightText, wordInForce,
+} from "./weights_table.js";
 
 const MOST_NAMED = 3; // words that the sentence names, before it counts the others
 const LONG_WORD = 8; // letters, beyond which the sentence has one more line

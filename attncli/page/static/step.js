@@ -3,21 +3,20 @@
 import { drawCell } from "./cell_panel.js";
 import { applyChange, editCell, resultName, typedText, whyNotEditable } from "./changes.js";
 import { dataFitFigure } from "./data_fit.js";
-import { make } from "./elements.js";
+import { make, symbolElement } from "./elements.js";
 import { exerciseFunctions, isToFill, whyNoNumbers } from "./exercise.js";
 import { legendOf } from "./legend.js";
 import { paintedMask, whyNoPainting } from "./mask_painting.js";
 import { goOn, indexInView, showStep } from "./navigation.js";
-import { blocksOf, slicesOfSources } from "./source_tables.js";
 import { indexOfCell, leadingIndex, movePosition, nodeOf, placeLabel, sliceText } from "./slices.js";
-import { isPairTable, sentenceTable, wordInForce } from "./sentence_state.js";
+import { blocksOf, slicesOfSources } from "./source_tables.js";
 import { stepHead } from "./step_head.js";
 import { stepTable } from "./step_table.js";
 import { paintMask } from "./structure.js";
-import { symbolElement } from "./symbols.js";
 import { makeTable } from "./table.js";
-import { tableOverview } from "./table_overview.js";
+import { tableOverview } from "./thumbnail.js";
 import { numberAt } from "./values.js";
+import { isPairTable, sentenceTable, wordInForce } from "./weights_table.js";
 
 const REDRAWS = ["page", "step", "plan", "positions"]; // what another table follows from
 const REFILLS = ["nodes", "values", "settings"]; // what other numbers follow from

@@ -1,11 +1,9 @@
 /* The head of a step: its number and title, what it is for, its formula and its shapes. */
 
-import { make } from "./elements.js";
-import { brokenNames } from "./labels.js";
+import { brokenNames, make, symbolElement } from "./elements.js";
 import { showStep } from "./navigation.js";
 import { fillSettings, formulaOf } from "./settings.js";
 import { sectionOf, sectionsOf, stepsInOrder, titleOfUnnumbered } from "./step_order.js";
-import { symbolElement } from "./symbols.js";
 
 /** The head of a step. */
 export function stepHead(state, node) {

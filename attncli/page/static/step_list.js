@@ -1,12 +1,10 @@
 /* The list of steps in order, inputs first, each with a small picture. */
 
-import { hasChanged } from "./change_marks.js";
-import { make } from "./elements.js";
-import { brokenNames } from "./labels.js";
+import { hasChanged } from "./changed.js";
+import { brokenNames, make, symbolElement } from "./elements.js";
 import { showStep } from "./navigation.js";
 import { nodeOf } from "./slices.js";
 import { sectionOf, sectionsOf, titleOfUnnumbered } from "./step_order.js";
-import { symbolElement } from "./symbols.js";
 import { thumbnail } from "./thumbnail.js";
 
 /** Draw the list of steps, and again whenever one of them changes. */

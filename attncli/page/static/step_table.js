@@ -1,12 +1,12 @@
 /* The table of a step: its numbers, colours, marks and labels, of the slice that is in view. */
 
-import { changeMarks, valueBefore } from "./change_marks.js";
+import { changeMarks, valueBefore } from "./changed.js";
 import { resultName } from "./changes.js";
 import { cellStyle, rangeOf } from "./color_scale.js";
-import { countOfNoun } from "./labels.js";
+import { countOfNoun } from "./elements.js";
 import { kindOf, longestTexts } from "./number_cells.js";
 import { numberStyle, numberText } from "./numerals.js";
-import { sliceLabels, leadingIndex, sliceOf } from "./slices.js";
+import { leadingIndex, sliceLabels, sliceOf } from "./slices.js";
 import { numberAt } from "./values.js";
 
 /**

@@ -33,7 +33,12 @@ def render(document: Document, target: TextTarget) -> Iterator[str]:
         if (number or document.heading) and not section.is_continuation:
             page.skip_line()
         if document.are_side_by_side and len(section.grids) != 1:
-            _print_side_by_side(page, section, document.decimals)
+            page.print((section.heading, "bold"))
+            page.write(
+                side_by_side([_block(page.target, grid, document.decimals) for grid in section.grids], page.page_width)
+            )
+            _print_legend(page, section.grids)
+            page.print_lines([f"  {remark}" for remark in section.remarks], "dim" if section.grids else "")
         else:
             print_section(page, section, document.decimals, print_grids)
         yield page.text
@@ -125,14 +130,6 @@ def _section_lines(section: Section, decimals: int, target: TextTarget) -> Seque
     page = TextPage(target)
     print_section(page, section, decimals)
     return page.text.rstrip("\n").split("\n")
-
-
-def _print_side_by_side(page: TextPage, section: Section, decimals: int) -> None:
-    """Print a section with its tables side by side, or with its remarks alone where it has no table."""
-    page.print((section.heading, "bold"))
-    page.write(side_by_side([_block(page.target, grid, decimals) for grid in section.grids], page.page_width))
-    _print_legend(page, section.grids)
-    page.print_lines([f"  {remark}" for remark in section.remarks], "dim" if section.grids else "")
 
 
 def _block(target: TextTarget, grid: Grid, decimals: int) -> Sequence[str]:

@@ -14,7 +14,7 @@ from attncli.base.text import escape_control
 from attncli.ops import kinds, operators
 from attncli.render.document import LABEL_END, LABEL_START, Document, Grid, Section
 from attncli.render.formats import markdown
-from attncli.render.formats.markdown_math import markdown_line, markdown_lines
+from attncli.render.formats.markdown import markdown_line, markdown_lines
 from attncli.render.target import TEXT_FILE
 from tests.render.explanations import text_of
 

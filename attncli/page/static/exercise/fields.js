@@ -1,10 +1,10 @@
 /* The table of a step that is to be filled in: a field for each blank, marked as right or wrong. */
 
-import { cellAfterKey } from "../grid_keys.js";
 import { make } from "../elements.js";
-import { explanationOf, fillIn, filledText, isBlank, placeOfField, verdictOn } from "./answers.js";
 import { numberStyle, numberText } from "../numerals.js";
 import { indexOfCell, leadingIndex, sliceLabels, sliceOf } from "../slices.js";
+import { cellAfterKey } from "../table.js";
+import { explanationOf, filledText, fillIn, isBlank, placeOfField, verdictOn } from "./answers.js";
 
 const FIELD_SIGNS = { right: "✓", short: "…", wrong: "✗", unread: "?", empty: "" };
 

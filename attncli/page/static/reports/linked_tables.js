@@ -3,7 +3,7 @@
 import { make } from "../elements.js";
 import { legendOf } from "../legend.js";
 import { makeTable } from "../table.js";
-import { tableOverview } from "../table_overview.js";
+import { tableOverview } from "../thumbnail.js";
 
 const MOST_WHOLE = 16; // columns of a table that is seen whole; wider ones are side by side, and are scrolled
 

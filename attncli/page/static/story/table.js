@@ -1,10 +1,8 @@
 /* A table of the story: numbers where they fit, otherwise a map of colours, and the cells that are lit. */
 
 import { dotColor } from "../color_scale.js";
-import { make } from "../elements.js";
-import { countOfNoun } from "../labels.js";
+import { countOfNoun, make, symbolElement } from "../elements.js";
 import { stepTable } from "../step_table.js";
-import { symbolElement } from "../symbols.js";
 
 const FONTS = [24, 21, 18, 16, 14, 13]; // pixels of the numbers of a table
 const ASPECT = 1.6; // the width of a cell with a number, in heights
