@@ -11,13 +11,9 @@ from attncli.render.objects import record_object
 
 CHECK_FORMAT = "attn.check/1"
 NOTHING_GIVEN = "no number is filled in"
-_OF_READINGS = (
-    "may_be_computed",
-    "is_partial",
-    "is_of_sheet",
-    "is_doubtful",
-)  # which only decide whether mistakes are looked for
-_ARRAYS = ("expected", "computed", "is_given", "differs")  # of a quantity
+# Fields of readings, which only decide whether mistakes are looked for, and of quantities, that no object has.
+OF_READINGS = ("may_be_computed", "is_partial", "is_of_sheet", "is_doubtful")
+ARRAYS = ("expected", "computed", "is_given", "differs")
 
 
 def check_object(outcome: CheckOutcome) -> dict[str, Any]:
@@ -90,9 +86,9 @@ def _part(report: CheckReport, part: PartExplanation) -> dict[str, Any]:
 
 def _quantity(report: CheckReport, result: QuantityCheck) -> dict[str, Any]:
     """One quantity, without its arrays, and what its error looks like where nothing explains it."""
-    content = record_object({"name": result.name, "agrees": result.agrees}, result, _ARRAYS)
+    content = record_object({"name": result.name, "agrees": result.agrees}, result, ARRAYS)
     reading = result.reading
-    content["reading"] = None if reading is None else record_object({}, reading, _OF_READINGS)
+    content["reading"] = None if reading is None else record_object({}, reading, OF_READINGS)
     content["by_digits"] = [record_object({}, group) for group in result.by_digits]
     content["error_shapes"] = (
         [] if report.explanations else [record_object({}, x) for x in shapes_of(report.trace, result)]

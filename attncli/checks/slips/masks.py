@@ -382,6 +382,11 @@ def sequences_not_separated(case: Computation) -> Iterator[Variant]:
         yield Variant(replace(case.problem, cu_seqlens=None, cu_seqlens_k=None))
 
 
+def _chunks(case: Computation) -> Node | None:
+    """The rule by which queries see the keys of their chunk."""
+    return next((rule for rule in rules_of(case).values() if rule.function is chunked), None)
+
+
 def _chunk_sizes(case: Computation) -> Sequence[float]:
     """Every power of two, every number up to 64, and those next to the chunk's own."""
     keys, chunks = case.key_count, _chunks(case)
@@ -392,20 +397,17 @@ def _chunk_sizes(case: Computation) -> Sequence[float]:
     return sorted(size for size in sizes - {own} if 1 <= size < keys)
 
 
-@plan_slip("queries see the keys of their chunk", number=FittedNumber("size", _chunk_sizes, is_whole=True))
-def chunk_size(case: Computation, number: int) -> Iterator[Variant]:
+@plan_slip("queries see the keys of their chunk", _chunks, number=FittedNumber("size", _chunk_sizes, is_whole=True))
+def chunk_size(case: Computation, chunks: Node, number: int) -> Iterator[Variant]:
     """The chunks in which queries see keys have another size."""
-    chunks = _chunks(case)
-    if chunks is not None:
-        changed = replace(chunks, options={**chunks.options, "size": number})
-        yield Variant(case.with_nodes(changed), f"Chunks have {number} tokens instead of {chunks.options['size']}.")
+    changed = replace(chunks, options={**chunks.options, "size": number})
+    yield Variant(case.with_nodes(changed), f"Chunks have {number} tokens instead of {chunks.options['size']}.")
 
 
-@plan_slip("queries see the keys of their chunk, and the first keys are padding")
-def chunk_offset(case: Computation) -> Iterator[Variant]:
+@plan_slip("queries see the keys of their chunk, and the first keys are padding", _chunks)
+def chunk_offset(case: Computation, chunks: Node) -> Iterator[Variant]:
     """The chunks are counted from the first key, which is padding, instead of from the first real one."""
-    chunks = _chunks(case)
-    if chunks is not None and "real_key_starts" in chunks.inputs:
+    if "real_key_starts" in chunks.inputs:
         inputs = {name: source for name, source in chunks.inputs.items() if name != "real_key_starts"}
         yield Variant(case.with_nodes(replace(chunks, inputs=inputs)))
 
@@ -432,11 +434,6 @@ def _tiled(rule: Array, *, heads: int) -> Array:
     items = len(rule)
     of_item = rule.reshape(items, *rule.shape[-2:])
     return of_item[np.arange(items * heads).reshape(items, heads) % items]
-
-
-def _chunks(case: Computation) -> Node | None:
-    """The rule by which queries see the keys of their chunk."""
-    return next((rule for rule in rules_of(case).values() if rule.function is chunked), None)
 
 
 def _length_errors(case: Computation) -> Sequence[float]:

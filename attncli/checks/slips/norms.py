@@ -20,6 +20,7 @@ from attncli.ops.norms import (
 )
 from attncli.ops.records import Operator
 from attncli.ops.registry import registered
+from attncli.plan.graph import Node
 from attncli.problem.spec import ProblemSpec
 from attncli.problem.weights import has_projection
 
@@ -143,12 +144,10 @@ def no_gate(case: Computation) -> Iterator[Variant]:
         yield Variant(case.with_identity("gated"))
 
 
-@plan_slip("the output has a gate")
-def gate_not_activated(case: Computation) -> Iterator[Variant]:
+@plan_slip("the output has a gate", find="gate")
+def gate_not_activated(case: Computation, gate: Node) -> Iterator[Variant]:
     """The projected gate itself is multiplied, without its function."""
-    gate = case.node("gate")
-    if gate is not None:
-        yield Variant(case.with_nodes(replace(gate, function=structural.identity)))
+    yield Variant(case.with_nodes(replace(gate, function=structural.identity)))
 
 
 @problem_slip("the output has a gate")

@@ -83,19 +83,22 @@ def position_offset(case: Computation, number: int) -> Iterator[Variant]:
         yield Variant(replace(case.problem, position=changed), f"The positions are counted {what}.")
 
 
-@plan_slip("there is alibi")
-def alibi_sign(case: Computation) -> Iterator[Variant]:
+def _alibi_node(case: Computation) -> Node | None:
+    position = case.problem.position
+    is_alibi = position is not None and position.record.function is alibi
+    return case.node("position_bias") if is_alibi else None
+
+
+@plan_slip("there is alibi", _alibi_node)
+def alibi_sign(case: Computation, node: Node) -> Iterator[Variant]:
     """Alibi has the wrong sign: the farther a key, the higher its score."""
-    node = _alibi_node(case)
-    if node is not None:
-        yield Variant(case.with_changed_value(node.name, np.negative))
+    yield Variant(case.with_changed_value(node.name, np.negative))
 
 
-@plan_slip("there are decomposed positions, with as many differences of rows as of columns")
-def grid_axes_swapped(case: Computation) -> Iterator[Variant]:
+@plan_slip("there are decomposed positions, with as many differences of rows as of columns", find="position_bias")
+def grid_axes_swapped(case: Computation, node: Node) -> Iterator[Variant]:
     """The vectors of rows are used for the differences of columns, and those of columns for those of rows."""
-    node = case.node("position_bias")
-    if node is None or node.function is not decomposed:
+    if node.function is not decomposed:
         return
     tables = {name: node.inputs[name] for name in ("rel_pos_h", "rel_pos_w")}
     shapes = {case.plan[name].shape for name in tables.values()}
@@ -177,12 +180,6 @@ def alibi_slopes(case: Computation) -> Iterator[Variant]:
     node, slopes = _alibi_node(case), case.node("slopes")
     if node is not None and slopes is not None and slopes.shape[0] & (slopes.shape[0] - 1):
         yield Variant(case.with_nodes(replace(slopes, function=_geometric_slopes)))
-
-
-def _alibi_node(case: Computation) -> Node | None:
-    position = case.problem.position
-    is_alibi = position is not None and position.record.function is alibi
-    return case.node("position_bias") if is_alibi else None
 
 
 def _geometric_slopes(*, shape: tuple[int]) -> Array:

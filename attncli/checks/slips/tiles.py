@@ -9,9 +9,11 @@ from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.checks.slips.records import (
+    Change,
     Computation,
     FittedNumber,
     Variant,
+    add_slips,
     evaluate_names,
     plan_slip,
     text_of,
@@ -34,6 +36,9 @@ Attend = Callable[..., Array]
 
 def _tile_sizes(case: Computation) -> Sequence[float]:
     return tile_sizes(case.key_count) if reads_of_context(case) is not None else []
+
+
+TILE = FittedNumber("tile", _tile_sizes, is_whole=True)
 
 
 def _counts(case: Computation) -> Sequence[float]:
@@ -74,37 +79,36 @@ def _with_context(case: Computation, attend: Attend, sentence: str, **options: f
     yield Variant(case.with_nodes(changed), sentence)
 
 
-@plan_slip(WHERE, number=FittedNumber("tile", _tile_sizes, is_whole=True))
-def accumulator_not_rescaled(case: Computation, number: int) -> Iterator[Variant]:
-    """In the online softmax the sum of values is not rescaled when a later tile has a larger maximum."""
-    sentence = f"The sum of values is not rescaled when a later tile of {count_of(number, 'key')} has a larger maximum."
-    yield from _with_context(case, _online, sentence, tile=number, rescales_values=False, rescales_sum=True)
+def _in_online_softmax(what: str, **options: bool) -> tuple[str, Change]:
+    """The sentence and the change of a slip of the online softmax, of what is wrong in each tile."""
+
+    def change(case: Computation, number: int) -> Iterator[Variant]:
+        sentence = f"{what[0].upper()}{what[1:]}".replace(" tile", f" tile of {count_of(number, 'key')}")
+        return _with_context(case, _online, sentence, tile=number, **options)
+
+    return f"In the online softmax {what}", change
 
 
-@plan_slip(WHERE, number=FittedNumber("tile", _tile_sizes, is_whole=True))
-def denominator_not_rescaled(case: Computation, number: int) -> Iterator[Variant]:
-    """In the online softmax the sum of exponentials is not rescaled when a later tile has a larger maximum."""
-    sentence = (
-        f"The sum of exponentials is not rescaled when a later tile of {count_of(number, 'key')} has a larger maximum."
-    )
-    yield from _with_context(case, _online, sentence, tile=number, rescales_values=True, rescales_sum=False)
+add_slips(
+    plan_slip(WHERE, number=TILE),
+    {
+        "accumulator_not_rescaled": _in_online_softmax(
+            "the sum of values is not rescaled when a later tile has a larger maximum.", rescales_values=False
+        ),
+        "denominator_not_rescaled": _in_online_softmax(
+            "the sum of exponentials is not rescaled when a later tile has a larger maximum.", rescales_sum=False
+        ),
+        "nothing_rescaled": _in_online_softmax(
+            "neither sum is rescaled when a later tile has a larger maximum.", rescales_values=False, rescales_sum=False
+        ),
+        "denominator_of_last_tile": _in_online_softmax(
+            "the sum of exponentials is that of the last tile alone.", keeps_sum=False
+        ),
+    },
+)
 
 
-@plan_slip(WHERE, number=FittedNumber("tile", _tile_sizes, is_whole=True))
-def nothing_rescaled(case: Computation, number: int) -> Iterator[Variant]:
-    """In the online softmax neither sum is rescaled when a later tile has a larger maximum."""
-    sentence = f"Neither sum is rescaled when a later tile of {count_of(number, 'key')} has a larger maximum."
-    yield from _with_context(case, _online, sentence, tile=number, rescales_values=False, rescales_sum=False)
-
-
-@plan_slip(WHERE, number=FittedNumber("tile", _tile_sizes, is_whole=True))
-def denominator_of_last_tile(case: Computation, number: int) -> Iterator[Variant]:
-    """In the online softmax the sum of exponentials is that of the last tile alone."""
-    sentence = f"The sum of exponentials is that of the last tile of {count_of(number, 'key')} alone."
-    yield from _with_context(case, _online, sentence, tile=number, rescales_values=True, keeps_sum=False)
-
-
-@plan_slip(WHERE, number=FittedNumber("tile", _tile_sizes, is_whole=True))
+@plan_slip(WHERE, number=TILE)
 def tail_stale(case: Computation, number: int) -> Iterator[Variant]:
     """What a tail does not fill of its tile still has the keys and values of the tile before, which take part."""
     missing = -case.key_count % number
@@ -115,15 +119,14 @@ def tail_stale(case: Computation, number: int) -> Iterator[Variant]:
         yield from _with_context(case, _with_stale_tail, sentence, tile=number)
 
 
-@plan_slip(WHERE, number=FittedNumber("tile", _tile_sizes, is_whole=True))
+@plan_slip(WHERE, number=TILE)
 def rescaled_in_another_base(case: Computation, number: int) -> Iterator[Variant]:
     """In the online softmax sums are rescaled by powers of another base than that of the exponentials."""
     for factor, wrong in ((1 / log(2), "exp((m − m′)/ln 2)"), (log(2), "2^(m − m′)")):
         sentence = (
             f"Both sums are rescaled by {wrong} instead of exp(m − m′) after each tile of {count_of(number, 'key')}."
         )
-        options = {"tile": number, "rescales_values": True, "rescales_sum": True, "power": factor}
-        yield from _with_context(case, _online, sentence, **options)
+        yield from _with_context(case, _online, sentence, tile=number, power=factor)
 
 
 @plan_slip(WHERE, number=FittedNumber("keys", _pads, is_whole=True, is_size=True))
@@ -168,8 +171,9 @@ def splits_merged_without_maxima(case: Computation, number: int) -> Iterator[Var
     """The results of splits are merged by their sums of exponentials, without the maxima that were subtracted."""
     sentence = f"{number} splits of the keys are merged by their sums of exponentials, without their maxima."
     for spreads in (False, True):
-        options = {"splits": number, "base": e, "keeps_maxima": False, "spreads": spreads}
-        yield from _with_context(case, _merged_splits, sentence, **options)
+        yield from _with_context(
+            case, _merged_splits, sentence, splits=number, base=e, keeps_maxima=False, spreads=spreads
+        )
 
 
 @plan_slip(LOW, is_paired=False, number=FittedNumber("value", _starts, is_whole=True, usual=STARTS))
@@ -187,11 +191,10 @@ def maximum_not_below(case: Computation, number: float) -> Iterator[Variant]:
         yield Variant(case.with_function(node.name, _softmax_from_maximum, **options), sentence)
 
 
-@plan_slip(LOW, is_paired=False, number=FittedNumber("tile", _tile_sizes, is_whole=True))
-def maximum_0_after_hidden_tile(case: Computation, number: int) -> Iterator[Variant]:
+@plan_slip(LOW, softmax_node, is_paired=False, number=TILE)
+def maximum_0_after_hidden_tile(case: Computation, node: Node, number: int) -> Iterator[Variant]:
     """The running maximum is 0 after a tile whose keys are all hidden: exponentials of low scores vanish."""
-    node = softmax_node(case)
-    if node is not None and "visible" in case.plan.by_name and _vanish_below(case, node, 0.0):
+    if "visible" in case.plan.by_name and _vanish_below(case, node, 0.0):
         dtype = _type_of_exponentials(case)
         sentence = f"The running maximum is 0 after a tile of {number} hidden keys: exponentials vanish in {dtype}."
         options = {"start": 0.0, "dtype": dtype, "tile": number}
@@ -236,7 +239,7 @@ def _online(
     *,
     temperature: float,
     tile: int,
-    rescales_values: bool,
+    rescales_values: bool = True,
     rescales_sum: bool = True,
     keeps_sum: bool = True,
     power: float = 1.0,
