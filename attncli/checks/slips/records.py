@@ -145,10 +145,10 @@ class Variant:
 
 
 Number = float | tuple[float, ...]  # of a slip: a number, several, or a map
-# Of a Computation, the node of a slip that finds one, and the number of one that has it.
+# Of a Computation, what a slip finds in it, and the number of one that has it.
 Change = Callable[..., Iterator[Variant]]
 Decorator = Callable[[Change], Change]
-Find = Callable[[Computation], Node | None]
+Find = Callable[[Computation], Any]  # what a slip changes, such as a node, or whether it can be made
 
 # Several numbers, such as which head's numbers each head has, that follow from what is expected, by the names of
 # results; NaN where nothing is expected.
@@ -222,16 +222,17 @@ class Traits(TypedDict, total=False):
     number: FittedNumber | None
 
 
-def problem_slip(applies_where: str, **traits: Unpack[Traits]) -> Decorator:
-    """A decorator: the function yields changed problems; its name and docstring are the slip's name and sentence."""
-    return _register(applies_where, None, changes_problem=True, **traits)
+def problem_slip(applies_where: str, find: Find | str | None = None, **traits: Unpack[Traits]) -> Decorator:
+    """A decorator: the function yields changed problems; its name and docstring are the slip's name and sentence.
+
+    With `find` it is called with what this finds, or the node of this name, too, but not with True. Where there is
+    none, or it is 0, empty or False, the slip can't be made, and its number has no candidates.
+    """
+    return _register(applies_where, find, changes_problem=True, **traits)
 
 
 def plan_slip(applies_where: str, find: Find | str | None = None, **traits: Unpack[Traits]) -> Decorator:
-    """A decorator: the function yields computations of changed plans; name and docstring are as of a `problem_slip`.
-
-    With `find` it is called with the node of this name, or that this finds, too; it can't be made where there is none.
-    """
+    """A decorator as `problem_slip`: the function yields computations of changed plans."""
     return _register(applies_where, find, changes_problem=False, **traits)
 
 
@@ -262,12 +263,22 @@ def _register(
     is_backward: bool = False,
     **traits: Unpack[Traits],
 ) -> Decorator:
+    def found_in(case: Computation) -> Any:
+        if is_backward and not case.plan.has_gradients:
+            return None
+        return case.node(find) if isinstance(find, str) else True if find is None else find(case)
+
+    number = traits.get("number")
+    if number is not None:
+        candidates = number.candidates
+        traits["number"] = replace(number, candidates=lambda case: candidates(case) if found_in(case) else ())
+
     def register(change: Change) -> Change:
         @wraps(change)
         def where_it_applies(case: Computation, *numbers: Number) -> Iterator[Variant]:
-            node = case.node(find) if isinstance(find, str) else None if find is None else find(case)
-            if (node is not None or find is None) and (case.plan.has_gradients or not is_backward):
-                yield from change(case, *([] if node is None else [node]), *numbers)
+            found = found_in(case)
+            if found:
+                yield from change(case, *([] if found is True else [found]), *numbers)
 
         name, sentence = change.__name__, (change.__doc__ or "").partition("\n")[0]
         assert name not in _SLIPS, name
