@@ -250,7 +250,7 @@ def softcap_factor_of_other_scores(case: Computation) -> Iterator[Variant]:
             changes += [("masked_scores", _not_finite_is_0, "of the scores after bias and mask")]
             changes += [("masked_scores", softcap_scores, "of the masked scores, −∞ where a key is hidden")]
         changes += [(case.plan.results["scores"], _not_finite_is_0, "of the scores without the tanh")]
-        changes += [(capped, _not_squared, "without its square, 1 − tanh")]
+        changes += [(capped, lambda grad, forward, cap: grad * (1 - forward / cap), "without its square, 1 − tanh")]
         for source, function, what in changes:
             changed = replace(node, function=function, inputs={**node.inputs, "forward": source})
             yield Variant(case.with_nodes(changed), f"The softcap's factor 1 − tanh² is taken {what}.")
@@ -264,10 +264,6 @@ def _capped_twice(grad: Array, forward: Array, *, cap: float) -> Array:
 def _not_finite_is_0(grad: Array, forward: Array, *, cap: float) -> Array:
     result: Array = grad * (1 - np.where(np.isfinite(forward), forward / cap, 0) ** 2)
     return result
-
-
-def _not_squared(grad: Array, forward: Array, *, cap: float) -> Array:
-    return grad * (1 - forward / cap)
 
 
 # Sums over heads, batch items and queries

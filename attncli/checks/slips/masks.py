@@ -149,8 +149,9 @@ def mask_transposed(case: Computation) -> Iterator[Variant]:
 @plan_slip("there is a mask", _is_masked)
 def mask_after_softmax(case: Computation) -> Iterator[Variant]:
     """The mask is applied after the softmax: weights become 0, and the others of their row no longer sum to 1."""
-    unmasked = with_masked_scores(case, _leave)
-    yield Variant(unmasked.with_changed_value("weights", _hide_weights, {"visible": "visible"}))
+    unmasked, inputs = with_masked_scores(case, _leave), {"visible": "visible"}
+    hidden = unmasked.with_changed_value("weights", lambda weights, visible: np.where(visible, weights, 0), inputs)
+    yield Variant(hidden)
 
 
 @plan_slip("there is a mask", _is_masked)
@@ -547,10 +548,6 @@ def _fill(scores: Array, visible: Array, *, fill: float) -> Array:
 def add_fill(scores: Array, visible: Array, *, fill: float) -> Array:
     """The scores, to which a number is added where a key is hidden."""
     return scores + np.where(visible, 0, fill)
-
-
-def _hide_weights(weights: Array, visible: Array) -> Array:
-    return np.where(visible, weights, 0)
 
 
 def _nan_where_empty(weights: Array, visible: Array) -> Array:

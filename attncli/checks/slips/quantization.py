@@ -150,15 +150,14 @@ def _blocks(case: Computation) -> Sequence[float]:
     return [*(size for size in BLOCKS if size < keys), keys] if read_rows(case) and is_finer else []
 
 
-def _float8_factors(case: Computation) -> Sequence[float]:
-    return FLOAT8_FACTORS if softmax_node(case) is not None else []
+ROWS = FittedNumber("rows", _blocks, is_whole=True)
 
 
 @plan_slip(
     "weights are a softmax",
     softmax_node,
     is_rounding=True,
-    number=FittedNumber("factor", _float8_factors, is_whole=True),
+    number=FittedNumber("factor", lambda _: FLOAT8_FACTORS, is_whole=True),
 )
 def exponentials_in_float8(case: Computation, node: Node, number: float) -> Iterator[Variant]:
     """The exponentials are rounded to float8 (e4m3) for their product with the values, and not in their sum."""
@@ -178,19 +177,13 @@ def _to_float8(x: Array) -> Array:
     return to_float8(x, FLOAT8[0]).astype(x.dtype)
 
 
-@plan_slip(
-    "there are keys and values, of no half type", is_rounding=True, number=FittedNumber("rows", _blocks, is_whole=True)
-)
+@plan_slip("there are keys and values, of no half type", is_rounding=True, number=ROWS)
 def float8_blocks(case: Computation, number: int) -> Iterator[Variant]:
     """Keys or values are rounded to float8 (e4m3), in blocks of rows that share a scale."""
     yield from _in_blocks(case, number, "float8_e4m3", LARGEST_FLOAT8, _to_float8)
 
 
-@plan_slip(
-    "there are keys and values, of no half type",
-    is_rounding=True,
-    number=FittedNumber("rows", _blocks, is_whole=True),
-)
+@plan_slip("there are keys and values, of no half type", is_rounding=True, number=ROWS)
 def int8_blocks(case: Computation, number: int) -> Iterator[Variant]:
     """Keys or values are rounded to 8-bit integers, in blocks of rows that share a scale."""
     yield from _in_blocks(case, number, "8-bit integers", LARGEST_INTEGER, np.round)

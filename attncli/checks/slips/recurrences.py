@@ -7,6 +7,7 @@ from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
+from attncli.checks.slips.numbers import EPSILONS
 from attncli.checks.slips.records import (
     Computation,
     FittedNumber,
@@ -260,20 +261,21 @@ def readings_not_normalized(case: Computation) -> Iterator[Variant]:
     yield from _with_parameters(case.problem, "normalize", normalize=False)
 
 
-def _epsilons(case: Computation) -> Sequence[float]:
+def _recurrence_with_l2(case: Computation) -> Operator | None:
     recurrence = case.problem.recurrence
-    has_epsilon = recurrence is not None and recurrence.parameters.get("feature_map") == "l2"
-    return [10.0 ** (-half / 2) for half in range(-2, 25)] if has_epsilon else []
+    return recurrence if recurrence is not None and recurrence.parameters.get("feature_map") == "l2" else None
 
 
-@problem_slip("a recurrence normalizes queries and keys by l2", number=FittedNumber("eps", _epsilons))
-def feature_map_eps(case: Computation, number: float) -> Iterator[Variant]:
+@problem_slip(
+    "a recurrence normalizes queries and keys by l2",
+    _recurrence_with_l2,
+    number=FittedNumber("eps", lambda _: EPSILONS),
+)
+def feature_map_eps(case: Computation, recurrence: Operator, number: float) -> Iterator[Variant]:
     """The l2 norm of queries and keys has another eps."""
-    recurrence = case.problem.recurrence
-    if recurrence is not None and recurrence.parameters.get("feature_map") == "l2":
-        own = recurrence.parameters["eps"]
-        sentence = f"The eps of l2, added to the squared length, is {instead_of(number, own)}."
-        yield from _with_parameters(case.problem, "eps", sentence, eps=number)
+    own = recurrence.parameters["eps"]
+    sentence = f"The eps of l2, added to the squared length, is {instead_of(number, own)}."
+    yield from _with_parameters(case.problem, "eps", sentence, eps=number)
 
 
 def _with_parameters(problem: ProblemSpec, name: str, sentence: str = "", **given: Any) -> Iterator[Variant]:

@@ -162,7 +162,7 @@ def _rounded(case: Computation, name: str, size: int) -> Iterator[Variant]:
         return
     for decimals in _decimals(case, size):
         sentence = f"The {name} are rounded to {count_of(decimals, 'decimal')} before they are used."
-        yield Variant(case.with_changed_value(name, _round, options={"decimals": decimals}), sentence)
+        yield Variant(case.with_changed_value(name, np.round, options={"decimals": decimals}), sentence)
 
 
 def _decimals(case: Computation, size: int) -> list[int]:
@@ -225,7 +225,3 @@ def _rope_rounded(
     turned[..., one] = x[..., one] * cosine - x[..., other] * sine
     turned[..., other] = x[..., other] * cosine + x[..., one] * sine
     return turned
-
-
-def _round(x: Array, *, decimals: int) -> Array:
-    return np.round(x, decimals)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.checks.slips.maps import expected_context, others_of, read_rows, same_part, with_changed_rows
@@ -111,10 +112,6 @@ def _range_of_rows(case: Computation, expected: Mapping[str, Array], kinds: Sequ
             yield first, count
 
 
-def _empty_rows(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
-    return _range_of_rows(case, expected, ("empty", "valueless"))
-
-
 def _missing_rows(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
     for first, count in _range_of_rows(case, expected, ("missing",)):
         if first + count < case.key_count:  # others are a tail
@@ -127,7 +124,10 @@ def _before(x: Array) -> Array:
     return np.concatenate([zeros, np.cumsum(x, axis=1)], axis=1)
 
 
-@plan_slip("weights are a softmax, of several keys", number=FittedNumber("first_and_count", solve=_empty_rows))
+@plan_slip(
+    "weights are a softmax, of several keys",
+    number=FittedNumber("first_and_count", solve=partial(_range_of_rows, kinds=("empty", "valueless"))),
+)
 def rows_of_zeros(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
     """Some keys and values are 0, as rows of a cache that were not written, and take part in the softmax."""
     first, count = number

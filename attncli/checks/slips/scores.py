@@ -58,9 +58,9 @@ def softcap_incomplete(case: Computation, capped: Node) -> Iterator[Variant]:
     """The softcap lacks one of its two factors: tanh(s / softcap) is not multiplied by it, or s is not divided."""
     if capped.options.get("cap", 1) != 1:
         sentence = "The softcap is not multiplied by: the scores are tanh(s / softcap), and none exceeds 1."
-        yield Variant(case.with_function(capped.name, _capped_at_one), sentence)
+        yield Variant(case.with_function(capped.name, lambda scores, cap: np.tanh(scores / cap)), sentence)
         sentence = "Scores are not divided by the softcap before the hyperbolic tangent: softcap · tanh(s)."
-        yield Variant(case.with_function(capped.name, _capped_undivided), sentence)
+        yield Variant(case.with_function(capped.name, lambda scores, cap: cap * np.tanh(scores)), sentence)
 
 
 @plan_slip("there is a softcap and a bias, of positions or the user's own")
@@ -130,13 +130,3 @@ def _biases(case: Computation) -> list[str]:
     bias = case.problem.bias
     adds = bias is not None and bool((np.isfinite(bias) & (bias != 0)).any())
     return [name for name in ("position_bias", *(["bias"] if adds else [])) if name in case.plan.by_name]
-
-
-def _capped_at_one(scores: Array, *, cap: float) -> Array:
-    limited: Array = np.tanh(scores / cap)
-    return limited
-
-
-def _capped_undivided(scores: Array, *, cap: float) -> Array:
-    limited: Array = cap * np.tanh(scores)
-    return limited

@@ -124,11 +124,10 @@ def no_sink(case: Computation) -> Iterator[Variant]:
     return without(case, "sink")
 
 
-@plan_slip("the log-sum-exp is checked", is_paired=False)
-def lse_in_base_2(case: Computation) -> Iterator[Variant]:
+@plan_slip("the log-sum-exp is checked", find=LSE, is_paired=False)
+def lse_in_base_2(case: Computation, _: Node) -> Iterator[Variant]:
     """The log-sum-exp is the logarithm to base 2: lse / ln 2."""
-    if case.node(LSE) is not None:
-        yield Variant(case.with_changed_value(LSE, _in_base_2))
+    yield Variant(case.with_changed_value(LSE, lambda lse: lse / log(2)))
 
 
 @plan_slip("the log-sum-exp is checked, and there is a sink", is_paired=False)
@@ -141,29 +140,22 @@ def lse_without_sink(case: Computation) -> Iterator[Variant]:
 @plan_slip("the log-sum-exp is checked", find=LSE, is_paired=False)
 def lse_without_maximum(case: Computation, node: Node) -> Iterator[Variant]:
     """The log-sum-exp lacks the maximum that was subtracted: it is log Σ exp(s − max)."""
-    yield Variant(case.with_changed_value(LSE, _without_maximum, {"scores": node.inputs["scores"]}))
-
-
-def _without_maximum(lse: Array, *, scores: Array) -> Array:
-    return lse - finite_max(scores)[..., 0]
-
-
-def _in_base_2(lse: Array) -> Array:
-    return lse / log(2)
+    inputs = {"scores": node.inputs["scores"]}
+    yield Variant(case.with_changed_value(LSE, lambda lse, scores: lse - finite_max(scores)[..., 0], inputs))
 
 
 @plan_slip("there is a sink, and weights are a softmax")
 def sink_not_exponentiated(case: Computation) -> Iterator[Variant]:
     """The sink itself is added to the sum of exponentials, instead of its exponential."""
-    yield from _with_sink(case, _sink_itself)
+    yield from _with_sink(case, lambda sink, _: sink)
     sentence = "The sink itself is added to the sum of exponentials of which no maximum is subtracted."
-    yield from _with_sink(case, _sink_itself_without_maximum, sentence)
+    yield from _with_sink(case, lambda sink, largest: sink * np.exp(-largest), sentence)
 
 
 @plan_slip("there is a sink, and weights are a softmax")
 def sink_without_maximum(case: Computation) -> Iterator[Variant]:
     """The row's maximum is subtracted from the scores, but not from the sink."""
-    yield from _with_sink(case, _sink_without_maximum)
+    yield from _with_sink(case, lambda sink, _: np.exp(sink))
 
 
 @plan_slip("each of several heads has a sink", needs_all_queries=True, needs_all_heads=True)
@@ -197,18 +189,6 @@ def _softmax_and_sink(scores: Array, *, in_sum: Function, temperature: float = 1
     with np.errstate(all="ignore"):
         weights: Array = np.concatenate([exponentials, sink], axis=-1) / (exponentials.sum(-1, keepdims=True) + sink)
     return weights
-
-
-def _sink_itself(sink: Array, _largest: Array) -> Array:
-    return sink
-
-
-def _sink_itself_without_maximum(sink: Array, largest: Array) -> Array:
-    return sink * np.exp(-largest)
-
-
-def _sink_without_maximum(sink: Array, _largest: Array) -> Array:
-    return np.exp(sink)
 
 
 def _over_other_axis(case: Computation, axis: int) -> Iterator[Variant]:

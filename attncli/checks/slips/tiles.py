@@ -1,6 +1,6 @@
 """Slips of kernels that take keys tile by tile or in splits: sums that are not rescaled, keys too many or too few."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from math import e, exp, log
@@ -34,30 +34,13 @@ WHERE = "weights are a softmax, of several keys, and the output their weighted s
 Attend = Callable[..., Array]
 
 
-def _tile_sizes(case: Computation) -> Sequence[float]:
-    return tile_sizes(case.key_count) if reads_of_context(case) is not None else []
-
-
-TILE = FittedNumber("tile", _tile_sizes, is_whole=True)
-
-
-def _counts(case: Computation) -> Sequence[float]:
-    """How many keys a tail may have."""
-    return range(1, min(case.key_count, MAX_TAIL + 1)) if reads_of_context(case) is not None else ()
-
-
-def _pads(case: Computation) -> Sequence[float]:
-    return range(1, MAX_ZERO_KEYS + 1) if reads_of_context(case) is not None else ()
-
-
-def _splits(case: Computation) -> Sequence[float]:
-    keys = case.key_count if reads_of_context(case) is not None else 0
-    return [count for count in SPLITS if count <= keys]
-
-
-def _starts(case: Computation) -> Sequence[float]:
-    """Numbers that a running maximum may begin at."""
-    return [-start for start in (0.0, 1e2, 1e3, 1e4, 5e4, 1e5)] if softmax_node(case) is not None else []
+TILE = FittedNumber("tile", lambda case: tile_sizes(case.key_count), is_whole=True)
+TAIL = FittedNumber("keys", lambda case: range(1, min(case.key_count, MAX_TAIL + 1)), is_whole=True, is_size=True)
+ZERO_KEYS = FittedNumber("keys", lambda _: range(1, MAX_ZERO_KEYS + 1), is_whole=True, is_size=True)
+SPLIT = FittedNumber("splits", lambda case: [n for n in SPLITS if n <= case.key_count], is_whole=True)
+START = FittedNumber(
+    "value", lambda _: [-start for start in (0.0, 1e2, 1e3, 1e4, 5e4, 1e5)], is_whole=True, usual=STARTS
+)
 
 
 def reads_of_context(case: Computation) -> Node | None:
@@ -66,6 +49,15 @@ def reads_of_context(case: Computation) -> Node | None:
     if context is None or weights is None or context.function is not weighted_sum:
         return None
     return context if context.inputs.get("weights") == weights.name else None
+
+
+def _sums_values(case: Computation) -> bool:
+    return reads_of_context(case) is not None
+
+
+def _summed_weights(case: Computation) -> Node | None:
+    """The node of the softmax, where the context is the weighted sum by it."""
+    return softmax_node(case) if _sums_values(case) else None
 
 
 def _with_context(case: Computation, attend: Attend, sentence: str, **options: float) -> Iterator[Variant]:
@@ -90,7 +82,7 @@ def _in_online_softmax(what: str, **options: bool) -> tuple[str, Change]:
 
 
 add_slips(
-    plan_slip(WHERE, number=TILE),
+    plan_slip(WHERE, _sums_values, number=TILE),
     {
         "accumulator_not_rescaled": _in_online_softmax(
             "the sum of values is not rescaled when a later tile has a larger maximum.", rescales_values=False
@@ -108,7 +100,7 @@ add_slips(
 )
 
 
-@plan_slip(WHERE, number=TILE)
+@plan_slip(WHERE, _sums_values, number=TILE)
 def tail_stale(case: Computation, number: int) -> Iterator[Variant]:
     """What a tail does not fill of its tile still has the keys and values of the tile before, which take part."""
     missing = -case.key_count % number
@@ -119,7 +111,7 @@ def tail_stale(case: Computation, number: int) -> Iterator[Variant]:
         yield from _with_context(case, _with_stale_tail, sentence, tile=number)
 
 
-@plan_slip(WHERE, number=TILE)
+@plan_slip(WHERE, _sums_values, number=TILE)
 def rescaled_in_another_base(case: Computation, number: int) -> Iterator[Variant]:
     """In the online softmax sums are rescaled by powers of another base than that of the exponentials."""
     for factor, wrong in ((1 / log(2), "exp((m − m′)/ln 2)"), (log(2), "2^(m − m′)")):
@@ -129,7 +121,7 @@ def rescaled_in_another_base(case: Computation, number: int) -> Iterator[Variant
         yield from _with_context(case, _online, sentence, tile=number, power=factor)
 
 
-@plan_slip(WHERE, number=FittedNumber("keys", _pads, is_whole=True, is_size=True))
+@plan_slip(WHERE, _sums_values, number=ZERO_KEYS)
 def zero_keys_take_part(case: Computation, number: int) -> Iterator[Variant]:
     """Keys and values of zeros that fill the last tile take part in the softmax, each with exp(0)."""
     sentence = (
@@ -140,7 +132,7 @@ def zero_keys_take_part(case: Computation, number: int) -> Iterator[Variant]:
     yield from _with_context(case, _with_zero_keys, sentence, count=number)
 
 
-@plan_slip(WHERE, number=FittedNumber("keys", _counts, is_whole=True, is_size=True))
+@plan_slip(WHERE, _sums_values, number=TAIL)
 def tail_dropped(case: Computation, number: int) -> Iterator[Variant]:
     """The last keys, which do not fill a tile, are left out."""
     which = "The last key is" if number == 1 else f"The last {number} keys are"
@@ -148,7 +140,7 @@ def tail_dropped(case: Computation, number: int) -> Iterator[Variant]:
     yield from _with_context(case, _without_tail, sentence, count=number)
 
 
-@plan_slip(WHERE, number=FittedNumber("splits", _splits, is_whole=True))
+@plan_slip(WHERE, _sums_values, number=SPLIT)
 def splits_averaged(case: Computation, number: int) -> Iterator[Variant]:
     """The results of splits of the keys are averaged without the weights that their sums give them."""
     sentence = f"The results of {number} splits of the keys are averaged, each with the same weight."
@@ -156,7 +148,7 @@ def splits_averaged(case: Computation, number: int) -> Iterator[Variant]:
         yield from _with_context(case, _merged_splits, sentence, splits=number, base=1.0, spreads=spreads)
 
 
-@plan_slip(WHERE, number=FittedNumber("splits", _splits, is_whole=True))
+@plan_slip(WHERE, _sums_values, number=SPLIT)
 def splits_merged_in_base_2(case: Computation, number: int) -> Iterator[Variant]:
     """The results of splits are merged by powers of 2 of a natural log-sum-exp, or by powers of e of one in base 2."""
     sentence = f"{number} splits of the keys are merged by powers of 2 of natural log-sum-exps, instead of powers of e."
@@ -166,7 +158,7 @@ def splits_merged_in_base_2(case: Computation, number: int) -> Iterator[Variant]
             yield from _with_context(case, _merged_splits, text, splits=number, base=base, spreads=spreads)
 
 
-@plan_slip(WHERE, number=FittedNumber("splits", _splits, is_whole=True))
+@plan_slip(WHERE, _sums_values, number=SPLIT)
 def splits_merged_without_maxima(case: Computation, number: int) -> Iterator[Variant]:
     """The results of splits are merged by their sums of exponentials, without the maxima that were subtracted."""
     sentence = f"{number} splits of the keys are merged by their sums of exponentials, without their maxima."
@@ -176,13 +168,10 @@ def splits_merged_without_maxima(case: Computation, number: int) -> Iterator[Var
         )
 
 
-@plan_slip(LOW, is_paired=False, number=FittedNumber("value", _starts, is_whole=True, usual=STARTS))
-def maximum_not_below(case: Computation, number: float) -> Iterator[Variant]:
+@plan_slip(LOW, softmax_node, is_paired=False, number=START)
+def maximum_not_below(case: Computation, node: Node, number: float) -> Iterator[Variant]:
     """The running maximum begins at a finite number instead of −∞: exponentials of lower scores vanish."""
-    node, scale = softmax_node(case), own_scale(case.problem)
-    if node is None:
-        return
-    dtype = _type_of_exponentials(case)
+    scale, dtype = own_scale(case.problem), _type_of_exponentials(case)
     starts = {number: ""} if scale is None or number == 0 else {number * scale: " of the unscaled scores", number: ""}
     begins = text_of(number) if number >= 0 else f"−{text_of(-number)}"
     for start, what in starts.items() if _vanish_below(case, node, max(starts)) else ():
@@ -191,7 +180,7 @@ def maximum_not_below(case: Computation, number: float) -> Iterator[Variant]:
         yield Variant(case.with_function(node.name, _softmax_from_maximum, **options), sentence)
 
 
-@plan_slip(LOW, softmax_node, is_paired=False, number=TILE)
+@plan_slip(LOW, _summed_weights, is_paired=False, number=TILE)
 def maximum_0_after_hidden_tile(case: Computation, node: Node, number: int) -> Iterator[Variant]:
     """The running maximum is 0 after a tile whose keys are all hidden: exponentials of low scores vanish."""
     if "visible" in case.plan.by_name and _vanish_below(case, node, 0.0):
