@@ -6,7 +6,7 @@ from typing import Any
 from attncli.base.axes import AXIS_NOUNS
 from attncli.base.program import __version__
 from attncli.checks.error_shapes import shapes_of
-from attncli.checks.report import CheckOutcome, CheckReport, NearestSlip, PartExplanation, QuantityCheck
+from attncli.checks.report import CheckOutcome, CheckReport, PartExplanation, QuantityCheck
 from attncli.render.objects import record_object
 
 CHECK_FORMAT = "attn.check/1"
@@ -56,6 +56,7 @@ def _outcome(outcome: CheckOutcome) -> dict[str, Any]:
 
 def report_object(report: CheckReport) -> dict[str, Any]:
     """The quantities in the order of the computation, and the slips; variants of a slip have one name."""
+    nearest = report.nearest
     unnoticed = [name for explanation in report.unnoticed or () for name in explanation.slips]
     return {
         "results": [_quantity(report, result) for result in report.results],
@@ -64,17 +65,14 @@ def report_object(report: CheckReport) -> dict[str, Any]:
         "explained_by": [record_object({}, explanation) for explanation in report.explanations],
         "telling": None if report.telling is None else record_object({}, report.telling),
         "explained_in_part": [_part(report, part) for part in report.parts],
-        "nearest": None if report.nearest is None else _nearest(report.nearest),
+        "nearest": None
+        if nearest is None
+        else record_object({"result": nearest.name, "count": nearest.count}, nearest.explanation),
         "tried": report.tried_count,
         "untried": list(report.untried),
         "searched": report.searched or None,
         "unnoticed": None if report.unnoticed is None else list(dict.fromkeys(unnoticed)),
     }
-
-
-def _nearest(nearest: NearestSlip) -> dict[str, Any]:
-    """The slip that explains most of the numbers that differ in a result."""
-    return record_object({"result": nearest.name, "count": nearest.count}, nearest.explanation)
 
 
 def _part(report: CheckReport, part: PartExplanation) -> dict[str, Any]:

@@ -20,25 +20,22 @@ def _has_difference(case: Computation) -> bool:
     return DIFFERENCE in case.plan.by_name
 
 
-@plan_slip(MAPS, needs_all_heads=True)
+@plan_slip(MAPS, _has_difference, needs_all_heads=True)
 def no_lambda(case: Computation) -> Iterator[Variant]:
     """The whole second map is subtracted, without λ."""
-    if _has_difference(case):
-        yield Variant(case.with_changed_value("lambda", np.ones_like))
+    yield Variant(case.with_changed_value("lambda", np.ones_like))
 
 
-@plan_slip(MAPS, needs_all_heads=True)
+@plan_slip(MAPS, _has_difference, needs_all_heads=True)
 def maps_added(case: Computation) -> Iterator[Variant]:
     """The second map, λ times, is added to the first instead of subtracted."""
-    if _has_difference(case):
-        yield Variant(case.with_changed_value("lambda", np.negative))
+    yield Variant(case.with_changed_value("lambda", np.negative))
 
 
-@plan_slip(MAPS, needs_all_heads=True)
+@plan_slip(MAPS, _has_difference, needs_all_heads=True)
 def second_map_left_out(case: Computation) -> Iterator[Variant]:
     """Nothing is subtracted: the output is that of the first map alone."""
-    if _has_difference(case):
-        yield Variant(case.with_changed_value("lambda", np.zeros_like))
+    yield Variant(case.with_changed_value("lambda", np.zeros_like))
 
 
 @plan_slip("λ is made of vectors and λ_init", find="lambda", needs_all_heads=True)
@@ -53,11 +50,10 @@ def _begins(options: Any) -> bool:
     return options.get("lambda_init") is not None or options.get("layer") is not None
 
 
-@plan_slip("the context is multiplied by 1 − λ_init", needs_all_heads=True)
-def no_lambda_factor(case: Computation) -> Iterator[Variant]:
+@plan_slip("the context is multiplied by 1 − λ_init", find="scaled_context", needs_all_heads=True)
+def no_lambda_factor(case: Computation, node: Node) -> Iterator[Variant]:
     """The context is not multiplied by 1 − λ_init."""
-    if "scaled_context" in case.plan.by_name:
-        yield Variant(case.with_identity("scaled_context"))
+    yield Variant(case.with_identity(node.name))
 
 
 @plan_slip("the context is multiplied by 1 − λ_init", find="scaled_context", needs_all_heads=True)

@@ -137,11 +137,10 @@ def _with_norm(problem: ProblemSpec, key: str, norm: Operator, given: dict[str, 
     return replace(problem, **changed)
 
 
-@plan_slip("the output has a gate")
-def no_gate(case: Computation) -> Iterator[Variant]:
+@plan_slip("the output has a gate", find="gated")
+def no_gate(case: Computation, gated: Node) -> Iterator[Variant]:
     """The gate is forgotten: the merged heads are projected as they are."""
-    if "gated" in case.plan.by_name:
-        yield Variant(case.with_identity("gated"))
+    yield Variant(case.with_identity(gated.name))
 
 
 @plan_slip("the output has a gate", find="gate")
