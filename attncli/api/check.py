@@ -10,9 +10,8 @@ from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt
 from attncli.checks.check import check as check_problem
 from attncli.checks.check import check_expected
-from attncli.checks.document import check_document, verdict
+from attncli.checks.document import check_document, check_tables, verdict
 from attncli.checks.report import CheckOptions, CheckReport, Explanation, PartExplanation, QuantityCheck
-from attncli.checks.tables import check_tables
 from attncli.engine.options import RunOptions
 from attncli.io.entries import own_name
 from attncli.io.expected import Expected

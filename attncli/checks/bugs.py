@@ -1,6 +1,6 @@
 """Bugs of public projects in attention, as data in `bugs.yaml`: what was wrong, the source, the slip that names it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -64,3 +64,8 @@ def _with_drawn_arrays(problem: Mapping[str, Any]) -> Mapping[str, Any]:
     drawn = {} if "embeddings" in problem else dict.fromkeys(DRAWN, "normal")
     sizes = {"d_v": problem["d_k"]} if "d_k" in problem else {}
     return {**drawn, **sizes, "seed": SEED, **problem}
+
+
+def summaries_of_bugs() -> Iterator[tuple[str, str]]:
+    """The source of each bug, and what it is, with the slip that names it."""
+    yield from ((bug.source, f"{bug.sentence} ({bug.slip})") for bug in bugs().values())

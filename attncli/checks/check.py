@@ -11,9 +11,8 @@ from attncli.base.lazy_numpy import np
 from attncli.checks.compare import Checker, with_relations
 from attncli.checks.expected import CheckedPart, ExpectedNumbers, ExpectedStep, expected_numbers
 from attncli.checks.explanations import explanations, find_explanations, find_unnoticed
-from attncli.checks.other_steps import with_other_steps
 from attncli.checks.part_slips import explain_differences
-from attncli.checks.readings import read_plainly
+from attncli.checks.readings import read_plainly, with_other_steps
 from attncli.checks.report import CheckOptions, CheckReport, Explanation, QuantityCheck
 from attncli.checks.slips.parts import first_part
 from attncli.checks.slips.search import DEFAULT_LIMITS, own_attempt, run_attempt

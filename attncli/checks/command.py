@@ -172,7 +172,7 @@ def _find_suite(problems: Sequence[str], request: CheckRequest) -> Suite:
     is expected. Raises AttnError if the only folder that is named has no problem, or can't be read; of several names
     the others are checked.
     """
-    from attncli.checks.handed_out import name_of
+    from attncli.checks.class_answers import name_of
     from attncli.io.problem_files import files_of_problems
 
     folders = [name for name in problems if is_there(path_of(name)) and path_of(name).is_dir()]
@@ -200,7 +200,7 @@ def _find_suite(problems: Sequence[str], request: CheckRequest) -> Suite:
 
 def _find_handed_out(folder: str, inputs: "Inputs") -> Mapping[str, str]:
     """The exercises of a folder by the names of the students."""
-    from attncli.checks.handed_out import find_handed_out
+    from attncli.checks.class_answers import find_handed_out
 
     try:
         return find_handed_out(folder, inputs)
@@ -210,7 +210,7 @@ def _find_handed_out(folder: str, inputs: "Inputs") -> Mapping[str, str]:
 
 def _as_handed_out(document: "Document", file: str, request: CheckRequest) -> "Document":
     """The answers of a file to its exercise as it was handed out; inputs that are not as they were are said."""
-    from attncli.checks.handed_out import as_handed_out, name_of
+    from attncli.checks.class_answers import as_handed_out, name_of
     from attncli.io.problem_files import read_document
 
     exercise = request.handed_out.get(name_of(file))
@@ -268,7 +268,7 @@ def _run_suite(suite: Suite, request: CheckRequest, junit: str | None) -> "Seque
 
 def _write_grades(outcomes: "Sequence[CheckOutcome]", inputs: "Inputs", file: str) -> None:
     """Write the grades of the files."""
-    from attncli.checks.grades import grades_csv
+    from attncli.checks.class_answers import grades_csv
     from attncli.io.output_files import atomic_write_file
 
     check_is_no_input(file, inputs, "--csv")

@@ -5,7 +5,7 @@ from dataclasses import replace
 from html import escape
 from itertools import takewhile
 
-from attncli.base.lazy_numpy import import_object
+from attncli.base.lazy_numpy import import_object, np
 from attncli.base.text import count_of, escape_control, join_words
 from attncli.checks.objects import NOTHING_GIVEN, check_object, suite_object
 from attncli.checks.quantity import (
@@ -15,12 +15,15 @@ from attncli.checks.quantity import (
     describe_part,
     place_of_differences,
     quantity_blocks,
+    short_number,
 )
-from attncli.checks.report import CheckOutcome, CheckReport, Explanation, PartExplanation
+from attncli.checks.report import CheckOutcome, CheckReport, Explanation, PartExplanation, QuantityCheck
+from attncli.render.aligned_numbers import align_numbers
 from attncli.render.document import (
     Answer,
     Block,
     Document,
+    Grid,
     Lines,
     Pairs,
     Section,
@@ -30,6 +33,7 @@ from attncli.render.document import (
 )
 from attncli.render.formats import terminal
 from attncli.render.sections import edits_text
+from attncli.render.tables import grids
 from attncli.render.target import TEXT_FILE
 from attncli.render.view import DECIMALS
 
@@ -37,6 +41,8 @@ MAX_NAMED = 2  # explanations that the verdict names: the report has all
 MAX_REPORTS = 4  # of parts of a file that are shown whole
 MAX_FILES = 5  # that are named, of those in which nothing is expected
 SUITE = "attn check"
+COLUMNS = ("numbers", "that differ", "largest error", "allowed")
+MAX_TABLES = 3  # quantities whose numbers are shown: those after them differ because of these, mostly
 _PAGE = "attncli.checks.page:check_page"  # which reads these reports
 
 
@@ -113,6 +119,61 @@ def report_sections(report: CheckReport, decimals: int, *, has_verdict: bool = T
     if report.results:
         yield Section("", blocks=tuple(quantities))
     yield Section("", blocks=tuple(findings(report)))
+
+
+def check_tables(report: CheckReport, decimals: int = DECIMALS) -> Document:
+    """The document of a report with tables, for readers of HTML: a row for each quantity, and numbers that differ.
+
+    Its first line is the verdict. Text has a picture of the cells that differ in place of their tables.
+    """
+    return with_decimal_sign(Document(_sections_with_tables(report, decimals), decimals), report.trace.problem)
+
+
+def _sections_with_tables(report: CheckReport, decimals: int) -> Iterator[Section]:
+    yield Section("", blocks=(verdict_line(report), *explanation_blocks(report)))
+    if report.results:
+        yield Section("", grids=(overview(report),))
+    differing = [result for result in report.results if not result.agrees]
+    for result in differing[:MAX_TABLES]:
+        yield Section("", grids=tuple(yours_and_correct(report, result, decimals)))
+        yield Section("", blocks=tuple(quantity_blocks(report, result, decimals)))
+    yield Section("", blocks=tuple(findings(report)))
+
+
+def overview(report: CheckReport) -> Grid:
+    """A row for each quantity: how many numbers it has, how many of them differ, the largest error, what is allowed."""
+    signs = [
+        [str(result.count), str(result.differ), short_number(result.max_abs), short_number(result.tolerance)]
+        for result in report.results
+    ]
+    rows = tuple(f"{'✓' if result.agrees else '✗'} {result.name}" for result in report.results)
+    return Grid(np.zeros((len(rows), len(COLUMNS))), rows, COLUMNS, signs=signs)
+
+
+def yours_and_correct(report: CheckReport, result: QuantityCheck, decimals: int) -> Iterator[Grid]:
+    """The slice with the worst cell, as it was given and as it is; the cells that differ are marked in both."""
+    step, worst = report.trace[result.name], result.worst
+    if worst is None or step.value.ndim < 2 or result.expected.shape != step.value.shape:
+        return
+    index = worst.position[:-2]
+    (table,) = grids(report.trace, step, dict(zip(step.axes, index, strict=False)))
+    given = result.is_given[index]
+    marked = frozenset((row, column) for row, column in np.argwhere(result.differs[index]).tolist())
+    for whose, numbers in (("yours", result.expected), ("correct", result.computed)):
+        texts = align_numbers(np.where(given, numbers[index], 0), decimals)
+        rows = zip(texts, given, strict=True)
+        signs = [[text if has else "" for text, has in zip(*row, strict=True)] for row in rows]
+        label = ", ".join(filter(None, (f"{result.name}, {whose}", table.slice_label)))
+        is_partial = not given.all()
+        yield replace(
+            table,
+            values=numbers[index],
+            signs=signs if is_partial else None,
+            slice_label=label,
+            marked=marked,
+            hidden=None,
+            is_heatmap=False,
+        )
 
 
 def verdict_line(report: CheckReport) -> Statement:

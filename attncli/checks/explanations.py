@@ -181,7 +181,7 @@ def find_nearest(checker: Checker, results: Sequence[QuantityCheck]) -> NearestS
             continue
         if value is None or value.shape != numbers.array.shape or attempt.is_rounding:
             continue
-        agrees = _agreeing(numbers, value, tolerance)
+        agrees = tolerance.agreeing(numbers, value)
         count = int((agrees & first.differs).sum())
         if count > most and (agrees | first.differs | ~numbers.is_given).all():
             nearest, most = NearestSlip(first.name, count, explanations([attempt])[0]), count
@@ -339,7 +339,7 @@ def agreement(checker: Checker, attempt: Attempt, letter: str) -> Array:
         positions = same.part.positions(letter)
         for name, numbers in _expected_of(replace(checker, quantities=quantities), same).items():
             own = checker.derived_tolerance(name, Precision(_dtype(checker)), rounding)
-            agreeing = (_agreeing(numbers, values[name], tolerance) for tolerance in (own, checker.tolerance(name)))
+            agreeing = (tolerance.agreeing(numbers, values[name]) for tolerance in (own, checker.tolerance(name)))
             cells = np.logical_or(*agreeing) | ~numbers.is_given
             others = tuple(at for at in range(cells.ndim) if at != axis_of(checker, name, letter))
             agrees[slice(None) if positions is None else list(positions)] &= cells.all(axis=others)
@@ -380,14 +380,9 @@ def _agree(quantities: Quantities, values: Values, tolerances: Mapping[str, Tole
     """Whether all expected numbers agree with those of an attempt."""
     return all(
         values[name].shape == numbers.array.shape
-        and bool((_agreeing(numbers, values[name], tolerances[name]) | ~numbers.is_given).all())
+        and bool((tolerances[name].agreeing(numbers, values[name]) | ~numbers.is_given).all())
         for name, numbers in quantities.items()
     )
-
-
-def _agreeing(numbers: ExpectedNumbers, computed: Array, tolerance: Tolerance) -> Array:
-    allowed = tolerance.allowed(numbers.array, computed, numbers.half_units)
-    return tolerance.agrees(numbers.array, computed, allowed)
 
 
 def _changes_what_differs(checker: Checker, values: Values, part: Part, least: int) -> bool:
@@ -401,7 +396,7 @@ def _changes_what_differs(checker: Checker, values: Values, part: Part, least: i
     for name, reference in _reference(checker, part).items():
         numbers, tolerance = quantities[name], checker.tolerance(name)
         by_attempt, expected = (
-            numbers.is_given & ~_agreeing(replace(reference, array=x), reference.array, tolerance)
+            numbers.is_given & ~tolerance.agreeing(replace(reference, array=x), reference.array)
             for x in (values[name], numbers.array)
         )
         changed += int(by_attempt.sum())
@@ -421,7 +416,7 @@ def _has_rough_errors(checker: Checker, values: Values, part: Part) -> bool:
         rough, errors = (x[found] - exact[found] for x in (values[name], numbers.array))
         if median(abs(errors)) < ROUGH_PART * median(abs(rough)):
             return False
-        wrong = ~_agreeing(numbers, exact, checker.tolerance(name))[found]
+        wrong = ~checker.tolerance(name).agreeing(numbers, exact)[found]
         if wrong.sum() > FEW_NUMBERS and _is_along(errors[wrong], exact[found][wrong]):
             return False
     return True
@@ -454,7 +449,7 @@ def _is_explained(
     if tolerance.relative is not None:  # the user has chosen it
         return True
     near = replace(tolerance, error=FACTOR * rounding.errors[name].typical)
-    return bool(2 * (_agreeing(numbers, computed, near) & numbers.is_given).sum() >= numbers.is_given.sum())
+    return bool(2 * (near.agreeing(numbers, computed) & numbers.is_given).sum() >= numbers.is_given.sum())
 
 
 def _loose(checker: Checker, name: str, dtype: str, computed: Array) -> Tolerance:

@@ -113,8 +113,7 @@ def _matching(checker: Checker, result: QuantityCheck, results: Sequence[Quantit
     numbers, tolerance = checker.quantities[result.name], checker.tolerance(result.name)
     found: list[_Way] = []
     for way in _ways(checker, result, results):
-        allowed = tolerance.allowed(numbers.array, way.value, numbers.half_units)
-        matches = tolerance.agrees(numbers.array, way.value, allowed)[numbers.is_given].all()
+        matches = tolerance.agreeing(numbers, way.value)[numbers.is_given].all()
         if matches and not any(np.allclose(way.value, other.value, rtol=EPSILON, atol=0) for other in found):
             found.append(way)
     return found

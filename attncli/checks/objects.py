@@ -6,18 +6,14 @@ from typing import Any
 from attncli.base.axes import AXIS_NOUNS
 from attncli.base.program import __version__
 from attncli.checks.error_shapes import shapes_of
-from attncli.checks.report import CheckOutcome, CheckReport, NearestSlip, PartExplanation, QuantityCheck
+from attncli.checks.report import CheckOutcome, CheckReport, PartExplanation, QuantityCheck
 from attncli.render.objects import record_object
 
 CHECK_FORMAT = "attn.check/1"
 NOTHING_GIVEN = "no number is filled in"
-_OF_READINGS = (
-    "may_be_computed",
-    "is_partial",
-    "is_of_sheet",
-    "is_doubtful",
-)  # which only decide whether mistakes are looked for
-_ARRAYS = ("expected", "computed", "is_given", "differs")  # of a quantity
+# Fields of readings, which only decide whether mistakes are looked for, and of quantities, that no object has.
+OF_READINGS = ("may_be_computed", "is_partial", "is_of_sheet", "is_doubtful")
+ARRAYS = ("expected", "computed", "is_given", "differs")
 
 
 def check_object(outcome: CheckOutcome) -> dict[str, Any]:
@@ -60,6 +56,7 @@ def _outcome(outcome: CheckOutcome) -> dict[str, Any]:
 
 def report_object(report: CheckReport) -> dict[str, Any]:
     """The quantities in the order of the computation, and the slips; variants of a slip have one name."""
+    nearest = report.nearest
     unnoticed = [name for explanation in report.unnoticed or () for name in explanation.slips]
     return {
         "results": [_quantity(report, result) for result in report.results],
@@ -68,17 +65,14 @@ def report_object(report: CheckReport) -> dict[str, Any]:
         "explained_by": [record_object({}, explanation) for explanation in report.explanations],
         "telling": None if report.telling is None else record_object({}, report.telling),
         "explained_in_part": [_part(report, part) for part in report.parts],
-        "nearest": None if report.nearest is None else _nearest(report.nearest),
+        "nearest": None
+        if nearest is None
+        else record_object({"result": nearest.name, "count": nearest.count}, nearest.explanation),
         "tried": report.tried_count,
         "untried": list(report.untried),
         "searched": report.searched or None,
         "unnoticed": None if report.unnoticed is None else list(dict.fromkeys(unnoticed)),
     }
-
-
-def _nearest(nearest: NearestSlip) -> dict[str, Any]:
-    """The slip that explains most of the numbers that differ in a result."""
-    return record_object({"result": nearest.name, "count": nearest.count}, nearest.explanation)
 
 
 def _part(report: CheckReport, part: PartExplanation) -> dict[str, Any]:
@@ -90,9 +84,9 @@ def _part(report: CheckReport, part: PartExplanation) -> dict[str, Any]:
 
 def _quantity(report: CheckReport, result: QuantityCheck) -> dict[str, Any]:
     """One quantity, without its arrays, and what its error looks like where nothing explains it."""
-    content = record_object({"name": result.name, "agrees": result.agrees}, result, _ARRAYS)
+    content = record_object({"name": result.name, "agrees": result.agrees}, result, ARRAYS)
     reading = result.reading
-    content["reading"] = None if reading is None else record_object({}, reading, _OF_READINGS)
+    content["reading"] = None if reading is None else record_object({}, reading, OF_READINGS)
     content["by_digits"] = [record_object({}, group) for group in result.by_digits]
     content["error_shapes"] = (
         [] if report.explanations else [record_object({}, x) for x in shapes_of(report.trace, result)]

@@ -4,7 +4,7 @@ Numbers may be right and in another place (transposed, another row's, another st
 with a wrong sign or digit. `hand_rounding` has those that are rounded in another way.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0
@@ -12,7 +12,6 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of, join_words
 from attncli.checks.compare import Checker, is_unaffected
 from attncli.checks.hand_rounding import computed_with_rounding, cut, off_by_one
-from attncli.checks.other_steps import RESOLUTION
 from attncli.checks.report import FEW_NUMBERS, Explanation, QuantityCheck, Reading
 from attncli.checks.tolerance import has_every_step
 
@@ -20,6 +19,7 @@ MAX_NAMED = 4  # rows, and numbers with a wrong sign or digit, that a sentence n
 MIN_DIGITS = 3  # of a number with one wrong digit: one with fewer has nearly as many wrong digits as right ones
 PERCENT = 100
 MOST_CELLS = 2**24  # that are compared to find the row that another has
+RESOLUTION = 0.05  # of a number: those that were typed with fewer digits are near many others
 CHANCE = 0.05  # at most, that one number is near that of another row or column by accident
 
 # A reading of the numbers of one result that differ, given what is known of all results; None where it does not apply.
@@ -81,6 +81,54 @@ def _is_carried_on(checker: Checker, result: QuantityCheck, reading: Reading, re
     carries_on = any(not other.agrees and other.reading is None for other in later)
     is_typed = checker.quantities[result.name].half_units is not None
     return not is_typed or (carries_on and not reading.is_partial)
+
+
+def with_other_steps(checker: Checker, results: Sequence[QuantityCheck]) -> tuple[QuantityCheck, ...]:
+    """The quantities, those of which numbers differ with the step that these are the numbers of."""
+    if not has_every_step(checker.trace):
+        return tuple(results)
+    return tuple(replace(result, other_step=_other_step(checker, result)) for result in results)
+
+
+def _other_step(checker: Checker, result: QuantityCheck) -> str | None:
+    """The one step that has, in the same cells, the numbers that differ; None where none has, or several do."""
+    numbers, tolerance = checker.quantities[result.name], checker.tolerance(result.name)
+    differs, given = result.differs, result.expected[result.differs]
+    says_something = (np.isfinite(given) & (given != 0)).any()
+    if not result.differ or not says_something:
+        return None
+    found: dict[str, Array] = {}
+    for name, values, is_alike in _same_shape(checker, result):
+        allowed = tolerance.allowed(numbers.array, values, numbers.half_units)
+        is_near = allowed <= RESOLUTION * abs(numbers.array)
+        cells = differs if is_alike else result.is_given
+        if (tolerance.agrees(numbers.array, values, allowed) & (is_near | (numbers.array == values)))[cells].all():
+            found[name] = values
+    first = next(iter(found), None)
+    is_one = all(_have_same_numbers(found[first], values) for values in found.values()) if first else False
+    return first if is_one else None
+
+
+def _same_shape(checker: Checker, result: QuantityCheck) -> Iterator[tuple[str, Array, bool]]:
+    """The numbers of the steps of the shape of a quantity, and the powers of e that softmax is defined by.
+
+    Also whether they have its axes: of others all numbers are looked at.
+    """
+    trace = checker.trace
+    own = trace[result.name]
+    for step in trace.steps:
+        if step.value.shape == own.value.shape and step.value.dtype.kind == "f":
+            yield step.name, step.value, step.axes == own.axes
+            if step.name == "exponentials":
+                scores = trace[trace.plan[trace.plan.by_name[step.name].tapped_from or step.name].inputs["scores"]]
+                with np.errstate(over="ignore"):
+                    yield f"exp({scores.name})", np.exp(scores.value), step.axes == own.axes
+
+
+def _have_same_numbers(first: Array, other: Array) -> bool:
+    """Whether two steps have the same numbers, but for those that a mask hides in one of them."""
+    is_finite = np.isfinite(first) & np.isfinite(other)
+    return bool(np.allclose(first[is_finite], other[is_finite], rtol=1e-9, atol=0))
 
 
 def transposed(checker: Checker, result: QuantityCheck, _: Sequence[QuantityCheck]) -> Reading | None:
@@ -288,9 +336,7 @@ def other_cells(checker: Checker, result: QuantityCheck, _: Sequence[QuantityChe
 
 def _agrees(checker: Checker, result: QuantityCheck, values: Array) -> Array:
     """Which of the expected numbers agree with others than those of the reference."""
-    numbers, tolerance = checker.quantities[result.name], checker.tolerance(result.name)
-    allowed = tolerance.allowed(numbers.array, values, numbers.half_units)
-    return tolerance.agrees(numbers.array, values, allowed)
+    return checker.tolerance(result.name).agreeing(checker.quantities[result.name], values)
 
 
 def _cells(checker: Checker, result: QuantityCheck) -> str:

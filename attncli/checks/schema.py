@@ -1,7 +1,7 @@
 """The JSON Schema of what `attn check --json` writes."""
 
 from attncli.checks.error_shapes import ErrorShape
-from attncli.checks.objects import CHECK_FORMAT
+from attncli.checks.objects import ARRAYS, CHECK_FORMAT, OF_READINGS
 from attncli.checks.report import DigitsOfAgreement, Explanation, QuantityCheck, Reading, Telling, WorstCell
 from attncli.render.schemas import NAMES, TEXT, Schema, all_of, any_of, of_record, schema_document
 
@@ -13,12 +13,12 @@ def check_schema() -> Schema:
     ['problem', 'part', 'agrees']
     """
     worst: Schema = of_record(WorstCell, without=["allowed"])
-    quantity = of_record(QuantityCheck, without=["expected", "computed", "is_given", "differs"])
+    quantity = of_record(QuantityCheck, without=ARRAYS)
     quantity["properties"] |= {
         "agrees": {"type": "boolean"},
         "worst": any_of(worst, {"type": "null"}),
         "reading": any_of(
-            of_record(Reading, without=["may_be_computed", "is_partial", "is_of_sheet", "is_doubtful"]),
+            of_record(Reading, without=OF_READINGS),
             {"type": "null"},
         ),
         "by_digits": {"type": "array", "items": of_record(DigitsOfAgreement)},

@@ -450,6 +450,10 @@ class Tolerance:
             largest = float(np.max(abs(computed), initial=0, where=np.isfinite(computed)))
         return self.relative is None and min(self.error, self.error_of_row * largest) > LARGE_PART * largest > 0
 
+    def agreeing(self, numbers: ExpectedNumbers, computed: Array) -> Array:
+        """Which of the expected numbers agree with computed ones."""
+        return self.agrees(numbers.array, computed, self.allowed(numbers.array, computed, numbers.half_units))
+
     def agrees(self, expected: Array, computed: Array, allowed: Array) -> Array:
         """Which numbers agree; NaN and infinities do with their like alone."""
         with np.errstate(all="ignore"):

@@ -31,6 +31,7 @@ UNREAD = 1000.0  # what is in a page where no key is
 TILES = (4, 8, 16, 32, 64, 128)  # of keys or queries, as kernels have them
 SMALL = ((1, 1), (1, 2), (2, 1), (2, 2), (3, 3), (1, 3), (3, 1), (2, 5), (5, 2), (7, 7), (5, 11), (11, 5))
 LONG = ((1, 300), (3, 200), (200, 3))  # few queries and many keys, as in decoding, and the reverse
+WITH_EXTRAS = ((1, 1, 2), (1, 2, 3), (2, 5, 5), (2, 4, 9), (1, 9, 17), (1, 3, 66), (3, 18, 35))  # batch, queries, keys
 FEATURES = (4, 1, 3, 8, 2, 16, 5)
 LARGEST_FEATURES = 64  # once
 BATCHES = (1, 2, 1, 3)
@@ -253,7 +254,8 @@ class CaseMaker:
     def systematic(self) -> Iterator[KernelCase]:
         """Inputs of chosen sizes and kinds, the same for every seed but for their numbers."""
         around = [(a, b) for tile in TILES for a, b in _around(tile)]
-        dtypes, memories = cycle(self.scope.dtypes), cycle(("", "", "transposed", "", "gaps"))
+        memories: Iterator[Memory] = cycle(("", "", "transposed", "", "gaps"))
+        dtypes = cycle(self.scope.dtypes)
         heads, features, batches = cycle(self.scope.heads), cycle(FEATURES), cycle(BATCHES)
         for queries, keys in (*SMALL, *around, *LONG):
             own_heads, d = next(heads), next(features)
@@ -261,7 +263,7 @@ class CaseMaker:
             batch = 1 if queries * keys > 40**2 else next(batches)
             sizes = self._sizes(batch, own_heads, queries, keys, d, d + 1)
             about = f"{count_of(queries, 'query')}, {count_of(keys, 'key')}"
-            yield self.make(sizes, next(dtypes), memory=_memory(next(memories)), about=about)
+            yield self.make(sizes, next(dtypes), memory=next(memories), about=about)
         yield from self._of_kinds()
 
     def _of_kinds(self) -> Iterator[KernelCase]:
@@ -281,15 +283,7 @@ class CaseMaker:
         sizes = self._sizes(1, self.scope.heads[0], 9, 9, LARGEST_FEATURES, LARGEST_FEATURES)
         yield self.make(sizes, self.scope.dtypes[0], about=f"{LARGEST_FEATURES} features")
         for extra in self.scope.extras:
-            for batch, queries, keys in (
-                (1, 1, 2),
-                (1, 2, 3),
-                (2, 5, 5),
-                (2, 4, 9),
-                (1, 9, 17),
-                (1, 3, 66),
-                (3, 18, 35),
-            ):
+            for batch, queries, keys in WITH_EXTRAS:
                 sizes = self._sizes(batch, next(heads), queries, keys, 4, 3)
                 for dtype in self.scope.dtypes:
                     yield self.make(sizes, dtype, extras=(extra,), about=extra.replace("_", " "))
@@ -330,23 +324,8 @@ def _around(tile: int) -> Sequence[tuple[int, int]]:
     ((15, 15), (16, 16), (17, 17), (1, 17), (17, 1), (3, 31), (15, 17), (17, 15))
     """
     below, above = tile - 1, tile + 1
-    return (
-        (below, below),
-        (tile, tile),
-        (above, above),
-        (1, above),
-        (above, 1),
-        (3, 2 * tile - 1),
-        (below, above),
-        (
-            above,
-            below,
-        ),
-    )
-
-
-def _memory(name: str) -> Memory:
-    return next(memory for memory in MEMORIES if memory == name)
+    same = ((below, below), (tile, tile), (above, above))
+    return (*same, (1, above), (above, 1), (3, 2 * tile - 1), (below, above), (above, below))
 
 
 def _normal(arrays: dict[str, Array], limit: float) -> None:

@@ -27,12 +27,10 @@ from attncli.cli.terminal import ProgressBar
 from attncli.render.formats import DEFAULT_FORMAT
 
 if TYPE_CHECKING:
-    from attncli.io.problem_files import Document
     from attncli.kernels.calls import Interface
     from attncli.kernels.process import FunctionDescription, KernelProcess
     from attncli.kernels.report import TrialReport
-    from attncli.kernels.trial import Description, TrialOptions
-    from attncli.problem.spec import ConventionUse
+    from attncli.kernels.trial import TrialOptions
 
 TIMEOUT = 10.0  # seconds
 INPUTS_OF_COMMAND = 10  # drawn: a command starts a process for each
@@ -81,6 +79,7 @@ def try_function(
     """Try a function, or a program, that computes what a problem file or options (`keys`) describe."""
     from attncli.checks.report import CheckOptions
     from attncli.kernels.calls import read_returns
+    from attncli.kernels.description import describe
     from attncli.kernels.document import trial_answer
     from attncli.kernels.process import KernelCommand, KernelProcess
     from attncli.kernels.run import try_function
@@ -98,7 +97,7 @@ def try_function(
     document = read_problem_options(problem, keys, read_inputs)
     write_alias_notes(document)
     check_convention(convention)
-    description, use = _description(document, convention, layout)
+    description, use = describe(document, convention, layout)
     streams.write_warnings([] if use is None else use.remarks, strict=strict)
     file = None if output is None else named_file(output, "--output")
     check_is_no_input(file, read_inputs)
@@ -187,15 +186,6 @@ def _number(text: str | None, option: str) -> float | None:
         return None
     value = read_number(text, (option,))
     return to_number_from(value if is_number(value) else text, (option,), 0)
-
-
-def _description(
-    document: "Document", convention: str | None, layout: str | None
-) -> "tuple[Description, ConventionUse | None]":
-    """What the keys of a problem say of the function, and what its convention makes of them."""
-    from attncli.kernels.description import describe
-
-    return describe(document, convention, layout)
 
 
 def _interface(

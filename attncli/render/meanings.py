@@ -98,7 +98,7 @@ class StepMeaning:
     inputs: tuple[tuple[str, Letters], ...]  # the symbol and the letters of each
 
 
-MEANINGS = ("attncli.checks.catalogue:meanings_of_slips",)  # functions of wings, each of which gives meanings
+MEANINGS = ("attncli.checks.slips:meanings_of_slips",)  # functions of wings, each of which gives meanings
 STEPS_FILE = Path(__file__).with_name("steps.json")  # `python docs/generate.py` writes it
 
 

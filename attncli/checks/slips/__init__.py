@@ -1,5 +1,7 @@
 """Slips: the mistakes that people make in attention; importing it registers them all, the simplest first."""
 
+from collections.abc import Iterator
+
 # The order in which explanations are tried and named.
 # isort: off
 from attncli.checks.slips import (  # noqa: F401 - imported to be registered
@@ -25,5 +27,22 @@ from attncli.checks.slips import (  # noqa: F401 - imported to be registered
 
 # isort: on
 from attncli.checks.slips.records import SLIPS, Slip
+from attncli.render.meanings import Meaning
 
-__all__ = ["SLIPS", "Slip"]
+__all__ = ["SLIPS", "Slip", "meanings_of_slips", "summaries_of_slips"]
+
+
+def summaries_of_slips() -> Iterator[tuple[str, str]]:
+    """The name of each slip, and its sentence."""
+    yield from ((slip.name, slip.sentence) for slip in SLIPS.values())
+
+
+def meanings_of_slips() -> Iterator[Meaning]:
+    """The meaning of each slip: a mistake that `attn check` looks for."""
+    for slip in SLIPS.values():
+        facts = (
+            ("made where", slip.applies_where),
+            ("found by", "attn check, where it explains a difference"),
+            ("", "attn check --slips, where the inputs would not reveal it"),
+        )
+        yield Meaning((slip.name,), "slip", slip.sentence, facts)

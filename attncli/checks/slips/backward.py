@@ -1,7 +1,8 @@
 """Slips of the backward pass: they change the nodes of gradients alone, and where a gradient is checked."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from math import log
 from typing import Any
 
@@ -14,7 +15,9 @@ from attncli.checks.slips.records import (
     FittedNumber,
     Function,
     Number,
+    Slip,
     Variant,
+    add_slips,
     backward_slip,
     text_of,
 )
@@ -67,11 +70,12 @@ def _products(case: Computation) -> dict[str, Node]:
     return dict(found)
 
 
-def _choices(nodes: Mapping[str, Node]) -> Iterator[tuple[Sequence[str], str, bool]]:
-    """All of some nodes and each alone: their names, what a sentence calls them, and whether they are several."""
+def _choices(nodes: Mapping[str, Node]) -> Iterator[tuple[Sequence[str], str, str]]:
+    """All of some nodes and each alone: their names, what a sentence calls them, and `are` or `is`."""
     choices = [list(nodes), *([name] for name in nodes)] if len(nodes) > 1 else [list(nodes)] if nodes else []
     for choice in choices:
-        yield [nodes[name].name for name in choice], join_words([SYMBOLS[name] for name in choice]), len(choice) > 1
+        what, are = join_words([SYMBOLS[name] for name in choice]), "are" if len(choice) > 1 else "is"
+        yield [nodes[name].name for name in choice], what, are
 
 
 def _by_role(nodes: Sequence[Node]) -> dict[str, Node]:
@@ -102,14 +106,10 @@ def _scaled(case: Computation, factor: float, sentence: str) -> Iterator[Variant
     """The plans in which dQ and dK, dK, or dQ have a factor."""
     products = _products(case)
     of_score = {name: node for name, node in products.items() if name != "value"}
-    for names, what, is_several in _choices(of_score):
-        changed = case
-        for name in names:
-            changed = changed.with_changed_value(name, multiplied, options={"factor": factor})
-        are = "which are" if is_several else "which is"
-        yield Variant(
-            changed, f"{sentence} {what}, {are} {text_of(factor)} times the correct {'ones' * is_several or 'one'}."
-        )
+    for names, what, are in _choices(of_score):
+        changed = case.with_changed_values(names, multiplied, factor=factor)
+        ones = "ones" if len(names) > 1 else "one"
+        yield Variant(changed, f"{sentence} {what}, which {are} {text_of(factor)} times the correct {ones}.")
 
 
 def _known(case: Computation) -> Mapping[str, float]:
@@ -121,7 +121,10 @@ def _known(case: Computation) -> Mapping[str, float]:
     return {**known, **known_factors(case), **LOGARITHMS}
 
 
-@backward_slip("a gradient is checked", number=FittedNumber("factor", factors, known=_known))
+FACTOR = FittedNumber("factor", factors, known=_known)
+
+
+@backward_slip("a gradient is checked", number=FACTOR)
 def gradient_factor(case: Computation, number: float) -> Iterator[Variant]:
     """One gradient is multiplied by a factor, or that of the scores, and with it all that follow."""
     for name in (*case.plan.gradients_of_given, case.plan.find(gradient_name("scores"))):
@@ -131,12 +134,13 @@ def gradient_factor(case: Computation, number: float) -> Iterator[Variant]:
 
 
 @backward_slip(
-    "weights are a softmax of which the values are summed", number=FittedNumber("factor", factors, known=_known)
+    "weights are a softmax of which the values are summed",
+    _scores_gradient,
+    number=FACTOR,
 )
-def weights_gradient_factor(case: Computation, number: float) -> Iterator[Variant]:
+def weights_gradient_factor(case: Computation, of_scores: Node, number: float) -> Iterator[Variant]:
     """The gradient of the weights is multiplied by a factor, as that of a dropout, and the row sums D are not."""
-    of_scores = _scores_gradient(case)
-    if of_scores is not None and _gradients(case, weighted_sum, "weights"):
+    if _gradients(case, weighted_sum, "weights"):
         changed = case.with_function(of_scores.name, _with_factors, of_weights=number)
         yield Variant(changed, f"The gradient of the weights, dP, is {times(number)}, and the row sums D are not.")
 
@@ -144,43 +148,36 @@ def weights_gradient_factor(case: Computation, number: float) -> Iterator[Varian
 # The row sums D
 
 
-@backward_slip(SOFTMAX)
-def row_sums_left_out(case: Computation) -> Iterator[Variant]:
+@backward_slip(SOFTMAX, _scores_gradient)
+def row_sums_left_out(case: Computation, node: Node) -> Iterator[Variant]:
     """The row sums D = Σ dO∘O are not subtracted: dS is P∘dP."""
-    node = _scores_gradient(case)
-    if node is not None:
-        yield Variant(case.with_function(node.name, _with_factors, of_sums=0.0))
+    yield Variant(case.with_function(node.name, _with_factors, of_sums=0.0))
 
 
-@backward_slip(SOFTMAX, number=FittedNumber("factor", factors, known=_known))
-def row_sums_factor(case: Computation, number: float) -> Iterator[Variant]:
+@backward_slip(SOFTMAX, _scores_gradient, number=FACTOR)
+def row_sums_factor(case: Computation, node: Node, number: float) -> Iterator[Variant]:
     """The row sums D are multiplied by a factor, and the gradient of the weights is not."""
-    node = _scores_gradient(case)
-    if node is not None:
-        changed = case.with_function(node.name, _with_factors, of_sums=number)
-        yield Variant(changed, f"The row sums D are {times(number)}, and the gradient of the weights, dP, is not.")
+    changed = case.with_function(node.name, _with_factors, of_sums=number)
+    yield Variant(changed, f"The row sums D are {times(number)}, and the gradient of the weights, dP, is not.")
 
 
-@backward_slip(SEVERAL_HEADS, needs_all_heads=True)
-def row_sums_of_another_head(case: Computation) -> Iterator[Variant]:
+@backward_slip(SEVERAL_HEADS, _scores_gradient, needs_all_heads=True)
+def row_sums_of_another_head(case: Computation, node: Node) -> Iterator[Variant]:
     """The row sums D are those of another head."""
-    node = _scores_gradient(case)
-    if node is not None:
-        for options, what in _shifts(node, "h", "head"):
-            yield Variant(
-                case.with_function(node.name, _with_shifted_sums, **options), f"The row sums D are those of {what}."
-            )
+    yield from _with_sums_along(case, node, "h", "head")
 
 
-@backward_slip(SOFTMAX)
-def row_sums_of_another_query(case: Computation) -> Iterator[Variant]:
+@backward_slip(SOFTMAX, _scores_gradient)
+def row_sums_of_another_query(case: Computation, node: Node) -> Iterator[Variant]:
     """The row sums D are those of another query."""
-    node = _scores_gradient(case)
-    if node is not None:
-        for options, what in _shifts(node, "n", "query"):
-            yield Variant(
-                case.with_function(node.name, _with_shifted_sums, **options), f"The row sums D are those of {what}."
-            )
+    yield from _with_sums_along(case, node, "n", "query")
+
+
+def _with_sums_along(case: Computation, node: Node, letter: str, noun: str) -> Iterator[Variant]:
+    """The plans whose row sums D are those of the head or query before or after."""
+    for options, what in _shifts(node, letter, noun):
+        changed = case.with_function(node.name, _with_shifted_sums, **options)
+        yield Variant(changed, f"The row sums D are those of {what}.")
 
 
 @backward_slip("weights are a softmax, of a wider type than float16 and bfloat16", is_paired=False)
@@ -253,7 +250,7 @@ def softcap_factor_of_other_scores(case: Computation) -> Iterator[Variant]:
             changes += [("masked_scores", _not_finite_is_0, "of the scores after bias and mask")]
             changes += [("masked_scores", softcap_scores, "of the masked scores, −∞ where a key is hidden")]
         changes += [(case.plan.results["scores"], _not_finite_is_0, "of the scores without the tanh")]
-        changes += [(capped, _not_squared, "without its square, 1 − tanh")]
+        changes += [(capped, lambda grad, forward, cap: grad * (1 - forward / cap), "without its square, 1 − tanh")]
         for source, function, what in changes:
             changed = replace(node, function=function, inputs={**node.inputs, "forward": source})
             yield Variant(case.with_nodes(changed), f"The softcap's factor 1 − tanh² is taken {what}.")
@@ -269,71 +266,43 @@ def _not_finite_is_0(grad: Array, forward: Array, *, cap: float) -> Array:
     return result
 
 
-def _not_squared(grad: Array, forward: Array, *, cap: float) -> Array:
-    return grad * (1 - forward / cap)
-
-
 # Sums over heads, batch items and queries
 
 
 @backward_slip(GROUPED)
 def groups_not_summed(case: Computation) -> Iterator[Variant]:
     """Of each group dK and dV are those of one query head, and not the sums over the group."""
-    yield from _of_groups(case, "{} {} that of the first query head of each group, not the sum over the group.", _first)
-    yield from _of_groups(case, "{} {} that of the last query head of each group, not the sum over the group.", _last)
+    for at, which in ((0, "first"), (-1, "last")):
+        end = f"that of the {which} query head of each group, not the sum over the group"
+        yield from _of_groups(case, end, partial(np.take, indices=at, axis=-3))
 
 
 @backward_slip(GROUPED)
 def groups_averaged_backwards(case: Computation) -> Iterator[Variant]:
     """The average over the query heads of a group is taken for dK and dV, not the sum."""
-    yield from _of_groups(case, "{} {} averaged over the query heads of each group, not summed.", _mean)
+    end = "averaged over the query heads of each group, not summed"
+    yield from _of_groups(case, end, lambda of_groups: of_groups.mean(axis=-3))
 
 
 @backward_slip("query heads share several key heads", needs_all_heads=True)
 def groups_tiled_backwards(case: Computation) -> Iterator[Variant]:
     """The sums dK and dV are those of every g-th query head, as if key heads were repeated in turn."""
-    yield from _of_groups(
-        case, "{} {} summed over every g-th query head, as if the g key heads were repeated in turn.", _tiled
-    )
+    end = "summed over every g-th query head, as if the g key heads were repeated in turn"
+    yield from _of_groups(case, end, _tiled)
 
 
-def _of_groups(case: Computation, sentence: str, reduce: Callable[[Array], Array]) -> Iterator[Variant]:
-    """The plans in which the query heads [… g r m c] of a group give dK and dV otherwise."""
-    for names, what, is_several in _choices(_by_role(_gradients(case, repeat_kv, "x"))):
+def _of_groups(case: Computation, end: str, reduce: Function) -> Iterator[Variant]:
+    """The plans in which the query heads [… g r m c] of a group give dK and dV otherwise than by a sum."""
+    for names, what, are in _choices(_by_role(_gradients(case, repeat_kv, "x"))):
         changed = case
         for name in names:
-            changed = changed.with_function(name, _OfGroup(reduce))
-        yield Variant(changed, sentence.format(what, "are" if is_several else "is"))
+            changed = changed.with_function(name, _reduced, reduce=reduce)
+        yield Variant(changed, f"{what} {are} {end}.")
 
 
-@dataclass(frozen=True)
-class _OfGroup:
-    """The gradient of repeated heads, which are reduced otherwise than by a sum."""
-
-    reduce: Callable[[Array], Array]
-
-    def __call__(self, grad: Array, x: Array) -> Array:
-        """The gradient of key heads, of the shape of `x`."""
-        *leading, groups, rows, features = x.shape
-        return self.reduce(grad.reshape(*leading, groups, -1, rows, features))
-
-    @property
-    def __name__(self) -> str:
-        """The name of what replaces the sum, as a printed plan shows it."""
-        return self.reduce.__name__
-
-
-def _first(of_groups: Array) -> Array:
-    return of_groups[..., 0, :, :]
-
-
-def _last(of_groups: Array) -> Array:
-    return of_groups[..., -1, :, :]
-
-
-def _mean(of_groups: Array) -> Array:
-    mean: Array = of_groups.mean(axis=-3)
-    return mean
+def _reduced(grad: Array, x: Array, *, reduce: Function) -> Array:
+    *leading, groups, rows, features = x.shape
+    return reduce(grad.reshape(*leading, groups, -1, rows, features))
 
 
 def _tiled(of_groups: Array) -> Array:
@@ -352,8 +321,8 @@ def broadcast_gradient_not_summed(case: Computation) -> Iterator[Variant]:
         over = ", ".join(letters[at] for at in node.options["axes"])
         for function, what in (
             (_averaged_over, f"is averaged over {over}, not summed"),
-            (_first_along, f"is that of the first along {over}, not the sum"),
-            (_last_along, f"is that of the last along {over}, not the sum"),
+            (partial(_one_along, at=0), f"is that of the first along {over}, not the sum"),
+            (partial(_one_along, at=-1), f"is that of the last along {over}, not the sum"),
         ):
             yield Variant(case.with_function(node.name, function), f"{node.name} {what}.")
 
@@ -363,14 +332,10 @@ def _averaged_over(x: Array, *, axes: tuple[int, ...], kept: tuple[int, ...]) ->
     return result
 
 
-def _first_along(x: Array, *, axes: tuple[int, ...], kept: tuple[int, ...]) -> Array:
-    return sum_over(x[tuple(slice(1) if at in axes else slice(None) for at in range(x.ndim))], axes=axes, kept=kept)
-
-
-def _last_along(x: Array, *, axes: tuple[int, ...], kept: tuple[int, ...]) -> Array:
-    return sum_over(
-        x[tuple(slice(-1, None) if at in axes else slice(None) for at in range(x.ndim))], axes=axes, kept=kept
-    )
+def _one_along(x: Array, *, axes: tuple[int, ...], kept: tuple[int, ...], at: int) -> Array:
+    for axis in axes:
+        x = x.take([at], axis)
+    return sum_over(x, axes=axes, kept=kept)
 
 
 # Weights that the backward pass makes again of scores and log-sum-exps
@@ -467,14 +432,12 @@ def lse_in_base_2_backwards(case: Computation) -> Iterator[Variant]:
         yield from _again(case, _made_again, f"{made} {formula}.", power=power, lse_factor=factor)
 
 
-@backward_slip(SEVERAL_HEADS, needs_all_heads=True)
-def lse_of_another_head(case: Computation) -> Iterator[Variant]:
+@backward_slip(SEVERAL_HEADS, softmax_node, needs_all_heads=True)
+def lse_of_another_head(case: Computation, softmax: Node) -> Iterator[Variant]:
     """The backward pass makes the weights of the log-sum-exp of another head."""
-    softmax = softmax_node(case)
-    if softmax is not None:
-        for options, what in _shifts(softmax, "h", "head"):
-            sentence = f"The backward pass makes the weights of the log-sum-exp of {what}."
-            yield from _again(case, _of_shifted_lse, sentence, **options)
+    for options, what in _shifts(softmax, "h", "head"):
+        sentence = f"The backward pass makes the weights of the log-sum-exp of {what}."
+        yield from _again(case, _of_shifted_lse, sentence, **options)
 
 
 def _of_shifted_lse(scores: Array, own: Array, *, axis: int, shift: int, temperature: float = 1.0) -> Array:
@@ -482,11 +445,10 @@ def _of_shifted_lse(scores: Array, own: Array, *, axis: int, shift: int, tempera
         return np.exp(scores / temperature - np.roll(_lse(own, temperature), shift, axis))
 
 
-@backward_slip("there is a sink, and weights are a softmax")
-def sink_left_out_backwards(case: Computation) -> Iterator[Variant]:
+@backward_slip("there is a sink, and weights are a softmax", _scores_gradient)
+def sink_left_out_backwards(case: Computation, node: Node) -> Iterator[Variant]:
     """The sink's term is left out of the backward pass: of the log-sum-exp that weights are made of, or of D."""
-    node = _scores_gradient(case)
-    if node is None or case.problem.sink is None or not _gradients(case, with_column, "sink"):
+    if case.problem.sink is None or not _gradients(case, with_column, "sink"):
         return
     made = "The backward pass makes the weights of a log-sum-exp without the sink's term"
     yield from _again(case, _without_sink, f"{made}.", keeps_sink=True)
@@ -514,14 +476,14 @@ def sink_gradient_sign(case: Computation) -> Iterator[Variant]:
         yield Variant(case.with_changed_value(node.name, np.negative))
 
 
-def _only_backwards(case: Computation, slip: str, *numbers: Number) -> Iterator[Variant]:
+def _only_backwards(case: Computation, *numbers: Number, slip: Slip) -> Iterator[Variant]:
     """The plans in which the scores have a slip in the backward pass alone, with the right log-sum-exp."""
-    for variant in SLIPS[slip].change(case, *numbers):
+    for variant in slip.change(case, *numbers):
         changed = variant.changed
         computation = (
             changed if isinstance(changed, Computation) else replace(case, problem=changed, plan=build_plan(changed))
         )
-        sentence = variant.sentence or SLIPS[slip].sentence
+        sentence = variant.sentence or slip.sentence
         for own_sums, where in (
             (False, "In the backward pass alone"),
             (True, "In a forward pass for the gradients alone"),
@@ -568,29 +530,23 @@ def _renamed(plan: Plan, other: Plan, name: str) -> dict[str, Node]:
     return renamed
 
 
-def _register_masks() -> None:
-    """A slip for each of the forward pass that changes which keys are visible: made in the backward pass alone."""
-    for name, sentence in {
-        "no_mask": "The mask is not applied in the backward pass.",
-        "no_causal": "The causal mask is not applied in the backward pass.",
-        "causal_added": "The backward pass is causal, and the forward pass is not.",
-        "causal_top_left": "In the backward pass alone the causal mask is aligned to the top left.",
-        "causal_bottom_right": "In the backward pass alone the causal mask is aligned to the bottom right.",
-        "causal_off_by_one": "In the backward pass alone the causal mask is off by one key, or by more.",
-        "no_window": "The window is not applied in the backward pass.",
-        "window_too_wide": "In the backward pass alone the window is too wide.",
-        "window_too_narrow": "In the backward pass alone the window is too narrow.",
-    }.items():
-        slip = SLIPS[name]
-
-        def change(case: Computation, *numbers: Number, name: str = name) -> Iterator[Variant]:
-            return _only_backwards(case, name, *numbers)
-
-        change.__name__, change.__doc__ = f"{name}_backwards", sentence
-        backward_slip(f"{slip.applies_where}, and weights are a softmax", number=slip.number)(change)
-
-
-_register_masks()
+# Of the slips of the forward pass that change which keys are visible: what they are in the backward pass alone.
+for _name, _sentence in {
+    "no_mask": "The mask is not applied in the backward pass.",
+    "no_causal": "The causal mask is not applied in the backward pass.",
+    "causal_added": "The backward pass is causal, and the forward pass is not.",
+    "causal_top_left": "In the backward pass alone the causal mask is aligned to the top left.",
+    "causal_bottom_right": "In the backward pass alone the causal mask is aligned to the bottom right.",
+    "causal_off_by_one": "In the backward pass alone the causal mask is off by one key, or by more.",
+    "no_window": "The window is not applied in the backward pass.",
+    "window_too_wide": "In the backward pass alone the window is too wide.",
+    "window_too_narrow": "In the backward pass alone the window is too narrow.",
+}.items():
+    _slip = SLIPS[_name]
+    add_slips(
+        backward_slip(f"{_slip.applies_where}, and weights are a softmax", number=_slip.number),
+        {f"{_name}_backwards": (_sentence, partial(_only_backwards, slip=_slip))},
+    )
 
 
 @backward_slip("weights are a softmax of which the values are summed")
@@ -634,19 +590,18 @@ def _rounded_weights(scores: Array, *, dtype: str, temperature: float = 1.0) -> 
 @backward_slip(TURNED)
 def rope_turned_again(case: Computation) -> Iterator[Variant]:
     """Rope turns dQ, dK or both the same way as queries and keys, not back."""
-    for names, what, is_several in _choices(_by_role(_gradients(case, rope, "x"))):
+    for names, what, are in _choices(_by_role(_gradients(case, rope, "x"))):
         nodes = [case.plan.by_name[name] for name in names]
         turned = (replace(node, options={**node.options, "reverse": not node.options.get("reverse")}) for node in nodes)
-        are = "are" if is_several else "is"
         yield Variant(case.with_nodes(*turned), f"{what} {are} turned by rope the same way again, not back.")
 
 
 @backward_slip(TURNED)
 def rope_not_turned_back(case: Computation) -> Iterator[Variant]:
     """Rope does not turn dQ, dK or both back."""
-    for names, what, is_several in _choices(_by_role(_gradients(case, rope, "x"))):
+    for names, what, are in _choices(_by_role(_gradients(case, rope, "x"))):
         nodes = (_identity_of(case.plan.by_name[name], "grad") for name in names)
-        yield Variant(case.with_nodes(*nodes), f"{what} {'are' if is_several else 'is'} not turned back by rope.")
+        yield Variant(case.with_nodes(*nodes), f"{what} {are} not turned back by rope.")
 
 
 @backward_slip(TURNED)
@@ -687,25 +642,13 @@ def product_not_transposed(case: Computation) -> Iterator[Variant]:
         node = products.get(name)
         read = None if node is None or argument not in node.inputs else case.plan.by_name[node.inputs[argument]]
         if node is not None and read is not None and read.is_pair_table and read.shape[-1] == read.shape[-2] > 1:
-            changed = case.with_function(node.name, _Transposed(node.function or identity, argument))
+            changed = case.with_function(node.name, _with_transposed, product=node.function, transposed=argument)
             yield Variant(changed, f"{SYMBOLS[name]} is made of {symbol}, not of its transpose.")
 
 
-@dataclass(frozen=True)
-class _Transposed:
+def _with_transposed(*, product: Function, transposed: str, **arrays: Any) -> Array:
     """A product that reads one table transposed."""
-
-    function: Function
-    argument: str
-
-    def __call__(self, **arrays: Any) -> Array:
-        """The product."""
-        return self.function(**{**arrays, self.argument: arrays[self.argument].mT})
-
-    @property
-    def __name__(self) -> str:
-        """The name of the product, as a printed plan shows it."""
-        return self.function.__name__
+    return product(**{**arrays, transposed: arrays[transposed].mT})
 
 
 def _tile_sizes(case: Computation) -> Sequence[float]:
@@ -718,10 +661,10 @@ def _tile_sizes(case: Computation) -> Sequence[float]:
 def tile_overwritten(case: Computation, number: int) -> Iterator[Variant]:
     """A gradient is not accumulated over tiles: each tile overwrites it, or one tile is left out."""
     for function, what in (
-        (_last_part, "has the last tile of {} alone: it is overwritten, not accumulated"),
-        (_first_part, "has the first tile of {} alone"),
-        (_without_last_part, "lacks the last tile of {}"),
-        (_without_first_part, "lacks the first tile of {}"),
+        (lambda parts: parts[-1], "has the last tile of {} alone: it is overwritten, not accumulated"),
+        (lambda parts: parts[0], "has the first tile of {} alone"),
+        (lambda parts: np.sum(parts[:-1], axis=0), "lacks the last tile of {}"),
+        (lambda parts: np.sum(parts[1:], axis=0), "lacks the first tile of {}"),
     ):
         yield from _in_tiles(case, number, function, what)
 
@@ -742,9 +685,9 @@ def _in_tiles(case: Computation, tile: int, reduce: Function, what: str, **optio
     """The plans in which the parts that tiles give to dQ, dK or dV are put together otherwise than by a sum."""
     for name, node in _products(case).items():
         count, noun = (_count(case, -1), "key") if name == "query" else (_count(case, -2), "query")
-        if tile < count and node.function is not None:
-            function = _InTiles(node.function, reduce, is_over_keys=name == "query")
-            changed = case.with_function(node.name, function, tile=tile, **options)
+        if tile < count:
+            options |= {"product": node.function, "reduce": reduce, "is_over_keys": name == "query", "tile": tile}
+            changed = case.with_function(node.name, _tile_by_tile, **options)
             yield Variant(changed, f"{SYMBOLS[name]} {what.format(count_of(tile, noun))}.")
 
 
@@ -753,48 +696,18 @@ def _count(case: Computation, axis: int) -> int:
     return case.plan["weights"].shape[axis]
 
 
-@dataclass(frozen=True)
-class _InTiles:
+def _tile_by_tile(
+    *, product: Function, reduce: Function, is_over_keys: bool, tile: int, dtype: str | None = None, **arrays: Any
+) -> Array:
     """A product whose parts, of a tile of keys or queries each, are put together by another function than the sum."""
 
-    function: Function
-    reduce: Function
-    is_over_keys: bool
-
-    def __call__(self, *, tile: int, dtype: str | None = None, **arrays: Any) -> Array:
-        """The product."""
-        count = arrays["grad"].shape[-1 if self.is_over_keys else -2]
-        parts = [self._part(arrays, slice(first, first + tile)) for first in range(0, count, tile)]
-        result: Array = self.reduce(parts) if dtype is None else self.reduce(parts, dtype)
-        return result
-
-    def _part(self, arrays: Mapping[str, Array], rows: slice) -> Array:
-        is_over_keys = self.is_over_keys
+    def part(rows: slice) -> Array:
         cut = {name: x[..., rows] if is_over_keys and name == "grad" else x[..., rows, :] for name, x in arrays.items()}
-        return self.function(**cut)
+        return product(**cut)
 
-    @property
-    def __name__(self) -> str:
-        """The name of the product, as a printed plan shows it."""
-        return self.function.__name__
-
-
-def _last_part(parts: Sequence[Array]) -> Array:
-    return parts[-1]
-
-
-def _first_part(parts: Sequence[Array]) -> Array:
-    return parts[0]
-
-
-def _without_last_part(parts: Sequence[Array]) -> Array:
-    result: Array = np.sum(parts[:-1], axis=0)
-    return result
-
-
-def _without_first_part(parts: Sequence[Array]) -> Array:
-    result: Array = np.sum(parts[1:], axis=0)
-    return result
+    count = arrays["grad"].shape[-1 if is_over_keys else -2]
+    parts = [part(slice(first, first + tile)) for first in range(0, count, tile)]
+    return reduce(parts) if dtype is None else reduce(parts, dtype)
 
 
 def _accumulated(parts: Sequence[Array], dtype: str) -> Array:

@@ -7,6 +7,7 @@ from typing import Any
 from attncli.base.lazy_numpy import np
 from attncli.checks.slips.records import Computation, FittedNumber, Variant, plan_slip, problem_slip
 from attncli.ops.records import Operator
+from attncli.plan.graph import Node
 from attncli.problem.fields import DIFFERENCE
 from attncli.problem.spec import FIELDS
 
@@ -19,32 +20,28 @@ def _has_difference(case: Computation) -> bool:
     return DIFFERENCE in case.plan.by_name
 
 
-@plan_slip(MAPS, needs_all_heads=True)
+@plan_slip(MAPS, _has_difference, needs_all_heads=True)
 def no_lambda(case: Computation) -> Iterator[Variant]:
     """The whole second map is subtracted, without λ."""
-    if _has_difference(case):
-        yield Variant(case.with_changed_value("lambda", np.ones_like))
+    yield Variant(case.with_changed_value("lambda", np.ones_like))
 
 
-@plan_slip(MAPS, needs_all_heads=True)
+@plan_slip(MAPS, _has_difference, needs_all_heads=True)
 def maps_added(case: Computation) -> Iterator[Variant]:
     """The second map, λ times, is added to the first instead of subtracted."""
-    if _has_difference(case):
-        yield Variant(case.with_changed_value("lambda", np.negative))
+    yield Variant(case.with_changed_value("lambda", np.negative))
 
 
-@plan_slip(MAPS, needs_all_heads=True)
+@plan_slip(MAPS, _has_difference, needs_all_heads=True)
 def second_map_left_out(case: Computation) -> Iterator[Variant]:
     """Nothing is subtracted: the output is that of the first map alone."""
-    if _has_difference(case):
-        yield Variant(case.with_changed_value("lambda", np.zeros_like))
+    yield Variant(case.with_changed_value("lambda", np.zeros_like))
 
 
-@plan_slip("λ is made of vectors and λ_init", needs_all_heads=True)
-def no_lambda_init(case: Computation) -> Iterator[Variant]:
+@plan_slip("λ is made of vectors and λ_init", find="lambda", needs_all_heads=True)
+def no_lambda_init(case: Computation, node: Node) -> Iterator[Variant]:
     """Where λ begins, λ_init, is not added: λ is the difference of the two exponentials alone."""
-    node = case.node("lambda")
-    if node is not None and "lambda_q1" in node.inputs and _begins(node.options):
+    if "lambda_q1" in node.inputs and _begins(node.options):
         yield Variant(case.with_nodes(replace(node, options={**node.options, "lambda_init": 0.0, "layer": None})))
 
 
@@ -53,18 +50,16 @@ def _begins(options: Any) -> bool:
     return options.get("lambda_init") is not None or options.get("layer") is not None
 
 
-@plan_slip("the context is multiplied by 1 − λ_init", needs_all_heads=True)
-def no_lambda_factor(case: Computation) -> Iterator[Variant]:
+@plan_slip("the context is multiplied by 1 − λ_init", find="scaled_context", needs_all_heads=True)
+def no_lambda_factor(case: Computation, node: Node) -> Iterator[Variant]:
     """The context is not multiplied by 1 − λ_init."""
-    if "scaled_context" in case.plan.by_name:
-        yield Variant(case.with_identity("scaled_context"))
+    yield Variant(case.with_identity(node.name))
 
 
-@plan_slip("the context is multiplied by 1 − λ_init", needs_all_heads=True)
-def lambda_factor_twice(case: Computation) -> Iterator[Variant]:
+@plan_slip("the context is multiplied by 1 − λ_init", find="scaled_context", needs_all_heads=True)
+def lambda_factor_twice(case: Computation, node: Node) -> Iterator[Variant]:
     """The context is multiplied by 1 − λ_init twice."""
-    node = case.node("scaled_context")
-    if node is not None and node.function is not None:
+    if node.function is not None:
         yield Variant(case.with_changed_value(node.name, node.function, options=node.options))
 
 

@@ -1,6 +1,7 @@
 """Slips that exchange what belongs together: heads, key heads, rows, and layouts taken for another."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from attncli.base.dtypes import Precision
@@ -8,8 +9,10 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.checks.slips.records import (
     Computation,
     FittedNumber,
+    Function,
     Solve,
     Variant,
+    add_slips,
     evaluate_names,
     plan_slip,
     tile_sizes,
@@ -110,13 +113,17 @@ def _length(node: Node, letter: str) -> int:
 def _ordered(case: Computation, order: Sequence[int], letter: str, sentence: str) -> Iterator[Variant]:
     """The plan whose context has other entries along an axis, which the sentence ends with."""
     context = case.node("context")
-    if context is None or _length(context, letter) != len(order):
-        return
-    options = {"order": tuple(order), "axis": context.letters.index(letter)}
+    if context is not None and _length(context, letter) == len(order):
+        options = {"order": tuple(order), "axis": context.letters.index(letter)}
+        changed = case.with_changed_value("context", _taken, options=options)
+        yield Variant(changed, f"{sentence}: {others_of(order)}.")
+
+
+def others_of(order: Sequence[int], most: int = FEW_NAMED) -> str:
+    """Which entries have what of others, the first few of them."""
     others = [f"{at} has that of {other}" for at, other in enumerate(order) if at != other]
-    more = f", and {len(others) - FEW_NAMED} more" if len(others) > FEW_NAMED else ""
-    shown = ", ".join(others[:FEW_NAMED]) + more
-    yield Variant(case.with_changed_value("context", _taken, options=options), f"{sentence}: {shown}.")
+    more = f", and {len(others) - most} more" if len(others) > most else ""
+    return ", ".join(others[:most]) + more
 
 
 def _own_first(head: int, count: int) -> Sequence[int]:
@@ -181,57 +188,37 @@ def _read_items(case: Computation) -> Mapping[str, str]:
 
 def _reading_items(case: Computation, read: Sequence[int], words: Sequence[str]) -> Computation:
     """The computation in which batch items read what these have."""
-    for word in words:
-        case = case.with_changed_value(_read_items(case)[word], _taken, options={"order": tuple(read), "axis": 0})
-    return case
+    return case.with_changed_values([_read_items(case)[word] for word in words], _taken, order=tuple(read), axis=0)
 
 
-@plan_slip(
-    "there are several batch items",
-    needs_all_items=True,
-    number=FittedNumber("items", solve=_other_items("key", "value")),
-)
-def key_items_exchanged(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
-    """Batch items read the keys and values of others."""
-    if {"key", "value"} <= _read_items(case).keys():
-        items = ", ".join(map(str, number))
-        sentence = f"Batch items read the keys and values of others: those numbered {items}."
-        yield Variant(_reading_items(case, number, ("key", "value")), sentence)
+def _items_exchanged(case: Computation, number: Sequence[int], *, words: Sequence[str]) -> Iterator[Variant]:
+    """The plan in which batch items read the keys, the values or both of others."""
+    if {*words} <= _read_items(case).keys():
+        what, items = " and ".join(f"{word}s" for word in words), ", ".join(map(str, number))
+        sentence = f"Batch items read the {what} of others: those numbered {items}."
+        yield Variant(_reading_items(case, number, words), sentence)
 
 
-@plan_slip(
-    "there are several batch items", needs_all_items=True, number=FittedNumber("items", solve=_other_items("key"))
-)
-def key_items_alone_exchanged(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
-    """Batch items read the keys, but not the values, of others."""
-    if "key" in _read_items(case):
-        items = ", ".join(map(str, number))
-        sentence = f"Batch items read the keys of others: those numbered {items}."
-        yield Variant(_reading_items(case, number, ("key",)), sentence)
-
-
-@plan_slip(
-    "there are several batch items", needs_all_items=True, number=FittedNumber("items", solve=_other_items("value"))
-)
-def value_items_exchanged(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
-    """Batch items read the values, but not the keys, of others."""
-    if "value" in _read_items(case):
-        sentence = f"Batch items read the values of others: those numbered {', '.join(map(str, number))}."
-        yield Variant(_reading_items(case, number, ("value",)), sentence)
+for _name, _words, _what in (
+    ("key_items_exchanged", ("key", "value"), "keys and values of others"),
+    ("key_items_alone_exchanged", ("key",), "keys, but not the values, of others"),
+    ("value_items_exchanged", ("value",), "values, but not the keys, of others"),
+):
+    add_slips(
+        plan_slip(
+            "there are several batch items",
+            needs_all_items=True,
+            number=FittedNumber("items", solve=_other_items(*_words)),
+        ),
+        {_name: (f"Batch items read the {_what}.", partial(_items_exchanged, words=_words))},
+    )
 
 
 def readers_by_head(case: Computation) -> Mapping[str, str]:
     """The nodes with the keys and the values that each query head reads, by these words."""
-    context, score = _context(case), case.node_of_stage("score")
-    names = {
-        "value": "" if context is None else context.inputs.get("value", ""),
-        "key": "" if score is None else score.inputs.get("key", ""),
-    }
-    found = {word: name for word, name in names.items() if name in case.plan.by_name}
-    nodes = {word: case.plan.by_name[name] for word, name in found.items()}
     return {  # of a difference of maps, keys have as many heads as queries, and values half of them
         word: node.name
-        for word, node in nodes.items()
+        for word, node in _read_nodes(case).items()
         if "h" in node.letters and node.shape[node.letters.index("h")] == _head_count(case)
     }
 
@@ -297,13 +284,25 @@ def value_heads_exchanged(case: Computation, number: Sequence[int]) -> Iterator[
 
 def read_rows(case: Computation) -> Mapping[str, str]:
     """The nodes of the keys and values that the scores and the context read, by these words."""
-    score, context = case.node_of_stage("score"), case.node("context")
-    names = {
-        "key": "" if score is None else score.inputs.get("key", ""),
-        "value": "" if context is None else context.inputs.get("value", ""),
-    }
-    nodes = case.plan.by_name
-    return {word: name for word, name in names.items() if name in nodes and nodes[name].letters[-2:-1] == ("m",)}
+    return {word: node.name for word, node in _read_nodes(case).items() if node.letters[-2:-1] == ("m",)}
+
+
+def _read_nodes(case: Computation) -> Mapping[str, Node]:
+    """The nodes of the keys that the scores read, and of the values that the context reads, by these words."""
+    readers = {"key": case.node_of_stage("score"), "value": case.node("context")}
+    names = {word: "" if reader is None else reader.inputs.get(word, "") for word, reader in readers.items()}
+    return {word: case.plan.by_name[name] for word, name in names.items() if name in case.plan.by_name}
+
+
+def with_changed_rows(
+    case: Computation, choices: Sequence[Sequence[str]], function: Function, **options: Any
+) -> Iterator[tuple[Computation, str]]:
+    """The computations with changed keys, values or both, and what a sentence calls these, where all are read."""
+    names = read_rows(case)
+    for words in choices:
+        if names.keys() >= {*words}:
+            changed = case.with_changed_values([names[word] for word in words], function, **options)
+            yield changed, " and ".join(f"{word}s" for word in words)
 
 
 def _shifts(case: Computation) -> Sequence[int]:
@@ -314,17 +313,10 @@ def _shifts(case: Computation) -> Sequence[int]:
 @plan_slip("there are several keys and values", number=FittedNumber("rows", _shifts, is_whole=True))
 def values_shifted(case: Computation, number: int) -> Iterator[Variant]:
     """The values are those of other keys: their rows are shifted, the last ones first."""
-    context = case.node("context")
-    name = None if context is None else context.inputs.get("value")
-    if name is not None and case.plan.by_name[name].letters[-2:-1] == ("m",):
+    for changed, _ in with_changed_rows(case, [["value"]], np.roll, shift=-number, axis=-2):
         where = "after" if number > 0 else "before"
         rows = "one row" if abs(number) == 1 else f"{abs(number)} rows"
-        changed = case.with_changed_value(name, _rolled, options={"by": number})
         yield Variant(changed, f"The values are shifted by {rows}: each key has that of a key {where} it.")
-
-
-def _rolled(x: Array, *, by: int) -> Array:
-    return np.roll(x, -by, axis=-2)
 
 
 @plan_slip("the output has an axis of heads, as many as queries", needs_all_queries=True, needs_all_heads=True)
@@ -343,16 +335,11 @@ def layout_misread(case: Computation) -> Iterator[Variant]:
     names = [name for name in ("query", "key", "value") if name in case.plan.by_name]
     if not case.problem.leading.has_input_head_axis or len(names) < 2 or not all(map(_has_both(case), names)):
         return
-    read = case
-    for name in names:
-        read = read.with_changed_value(name, _other_layout)
-    yield Variant(read)
+    yield Variant(case.with_changed_values(names, _other_layout))
     # Of gradients the slips of a backward pass read steps of both layouts; `check` itself tries the other layout.
     is_alone = not {"visible", gradient_name("context")} & case.plan.by_name.keys()
     if case.plan.has_weights and _is_plain(case.problem) and is_alone:
-        exchanged = case
-        for name in (*names, "context"):
-            exchanged = exchanged.with_changed_value(name, _exchanged_axes)
+        exchanged = case.with_changed_values([*names, "context"], _exchanged_axes)
         own = case.problem.layout or OWN_LAYOUTS[0]
         other = own.translate(str.maketrans("hn", "nh"))
         sentence = (

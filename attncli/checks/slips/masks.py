@@ -10,6 +10,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.checks.slips.records import (
     Computation,
+    Find,
     FittedNumber,
     Function,
     Variant,
@@ -38,24 +39,34 @@ def rules_of(case: Computation) -> dict[str, Node]:
     return {name: case.before_changes(source) for name, source in inputs if name != "bias" or hides_by_bias}
 
 
+def _rule(name: str) -> Find:
+    """The rule of a name, where it hides keys."""
+    return lambda case: rules_of(case).get(name)
+
+
+def _causal_that_hides(case: Computation) -> Node | None:
+    """The causal mask, where no window hides the keys after a query too."""
+    rules = rules_of(case)
+    return None if _hides_later_keys(rules.get("window")) else rules.get("causal")
+
+
 def _without_rules(case: Computation, *names: str) -> Computation:
     """The computation without some of its mask rules; where none is left every key is visible."""
     candidates = case.node("candidates")  # among which keys are chosen
     if candidates is not None:
         others = {name: source for name, source in candidates.inputs.items() if name not in names}
-        case = case.with_nodes(replace(candidates, inputs=others) if others else _every_candidate(candidates))
+        case = case.with_nodes(replace(candidates, inputs=others) if others else _showing_every_key(candidates))
     visible = case.plan.by_name["visible"]
     inputs = {name: source for name, source in visible.inputs.items() if name not in names}
     if inputs:
         return case.with_nodes(replace(visible, inputs=inputs))
+    return case.with_nodes(_showing_every_key(visible))
+
+
+def _showing_every_key(visible: Node) -> Node:
+    """The node of visible keys, of which no rule hides one."""
     options = {"shape": (1,) * (len(visible.axes) - 1) + visible.shape[-1:]}
-    return case.with_nodes(replace(visible, function=_every_key, inputs={}, options=options))
-
-
-def _every_candidate(candidates: Node) -> Node:
-    """The node of the keys that may be chosen, of which no rule hides one."""
-    options = {"shape": (1,) * (len(candidates.axes) - 1) + candidates.shape[-1:]}
-    return replace(candidates, function=_every_key, inputs={}, options=options)
+    return replace(visible, function=_every_key, inputs={}, options=options)
 
 
 def _base_name(rule: str) -> str:
@@ -77,6 +88,15 @@ def _hides_later_keys(window: Node | None) -> bool:
     return window is not None and bool(window.options["right"] <= 0)
 
 
+def _is_masked(case: Computation) -> bool:
+    return bool(rules_of(case))
+
+
+def _has_empty_rows(case: Computation) -> bool:
+    """Whether the masks hide all keys from a query."""
+    return _is_masked(case) and not bool(_visible_keys(case.problem, case.plan).any(axis=-1).all())
+
+
 @plan_slip("there is a mask, or padding")
 def no_mask(case: Computation) -> Iterator[Variant]:
     """The mask is forgotten: every key is visible."""
@@ -92,19 +112,16 @@ def no_mask(case: Computation) -> Iterator[Variant]:
         yield Variant(_without_rules(case, *rules), "All masks are forgotten: every key is visible.")
 
 
-@plan_slip("the attention is causal")
-def no_causal(case: Computation) -> Iterator[Variant]:
+@plan_slip("the attention is causal", _causal_that_hides)
+def no_causal(case: Computation, _: Node) -> Iterator[Variant]:
     """The causal mask is forgotten: queries see the keys after them."""
-    rules = rules_of(case)
-    if "causal" in rules and not _hides_later_keys(rules.get("window")):
-        yield Variant(_without_rules(case, "causal"))
+    yield Variant(_without_rules(case, "causal"))
 
 
-@plan_slip("there is a window")
-def no_window(case: Computation) -> Iterator[Variant]:
+@plan_slip("there is a window", _rule("window"))
+def no_window(case: Computation, _: Node) -> Iterator[Variant]:
     """The window is forgotten: queries see keys outside it."""
-    if "window" in rules_of(case):
-        yield Variant(_without_rules(case, "window"))
+    yield Variant(_without_rules(case, "window"))
 
 
 @plan_slip("there is a mask")
@@ -126,53 +143,50 @@ def mask_transposed(case: Computation) -> Iterator[Variant]:
     for name, rule in rules_of(case).items():
         if queries == keys > 1 and rule.shape[-1] == keys and _base_name(name) != "window":
             sentence = f"{_the_mask(name, rule)} is transposed: it hides queries where it should hide keys."
-            yield Variant(case.with_changed_value(rule.name, _transpose), sentence)
+            yield Variant(case.with_changed_value(rule.name, lambda rule: rule.mT), sentence)
 
 
-@plan_slip("there is a mask")
+@plan_slip("there is a mask", _is_masked)
 def mask_after_softmax(case: Computation) -> Iterator[Variant]:
     """The mask is applied after the softmax: weights become 0, and the others of their row no longer sum to 1."""
-    if rules_of(case):
-        unmasked = with_masked_scores(case, _leave)
-        yield Variant(unmasked.with_changed_value("weights", _hide_weights, {"visible": "visible"}))
+    unmasked, inputs = with_masked_scores(case, _leave), {"visible": "visible"}
+    hidden = unmasked.with_changed_value("weights", lambda weights, visible: np.where(visible, weights, 0), inputs)
+    yield Variant(hidden)
 
 
-@plan_slip("there is a mask")
+@plan_slip("there is a mask", _is_masked)
 def masked_with_zero(case: Computation) -> Iterator[Variant]:
     """Masked scores are set to 0 instead of −∞, and take part in the softmax with exp(0) = 1."""
-    if rules_of(case):
-        yield Variant(with_masked_scores(case, _fill, fill=0.0))
+    yield Variant(with_masked_scores(case, _fill, fill=0.0))
 
 
-@plan_slip("there is a mask")
+@plan_slip("there is a mask", _is_masked)
 def mask_added(case: Computation) -> Iterator[Variant]:
     """The mask is added to the scores as a number: visible keys get 1 more, and no key is hidden."""
-    if rules_of(case):
-        yield Variant(with_masked_scores(case, _add_visible))
+    yield Variant(with_masked_scores(case, lambda scores, visible: scores + visible))
 
 
-@plan_slip("the masks hide all keys from a query")
+@plan_slip("the masks hide all keys from a query", _has_empty_rows)
 def masked_with_finite(case: Computation) -> Iterator[Variant]:
     """Rows that see no key get the mean of the values: masked scores are a large negative number instead of −∞."""
-    if _has_empty_rows(case):
-        yield Variant(with_masked_scores(case, _fill, fill=FINITE_FILL))
-        sentence = "Rows that see no key see all of them: a large negative number is added to masked scores."
-        yield Variant(with_masked_scores(case, add_fill, fill=FINITE_FILL), sentence)
+    yield Variant(with_masked_scores(case, _fill, fill=FINITE_FILL))
+    sentence = "Rows that see no key see all of them: a large negative number is added to masked scores."
+    yield Variant(with_masked_scores(case, add_fill, fill=FINITE_FILL), sentence)
 
 
-@plan_slip("the masks hide all keys from a query")
+@plan_slip("the masks hide all keys from a query", _has_empty_rows)
 def empty_rows_nan(case: Computation) -> Iterator[Variant]:
     """Where no key is visible the weights are NaN, from 0 divided by 0, instead of 0."""
-    if _has_empty_rows(case) and case.plan.empty_rows_fill != "nan":
+    if case.plan.empty_rows_fill != "nan":
         yield Variant(case.with_changed_value("weights", _nan_where_empty, {"visible": "visible"}))
 
 
-@plan_slip("empty_rows is nan or uniform, and the masks hide all keys from a query")
+@plan_slip("empty_rows is nan or uniform, and the masks hide all keys from a query", _has_empty_rows)
 def empty_rows_zero(case: Computation) -> Iterator[Variant]:
     """Where no key is visible the weights are 0, instead of NaN or uniform."""
-    if case.plan.empty_rows_fill is not None and _has_empty_rows(case):
+    if case.plan.empty_rows_fill is not None:
         weights = case.before_changes("weights")
-        yield Variant(case.with_nodes(replace(weights, function=_unfilled, options={})))
+        yield Variant(case.with_nodes(replace(weights, function=lambda weights: weights, options={})))
 
 
 @plan_slip("a mask depends on the positions of the queries, and the last one is at the last key, or keys are cached")
@@ -212,16 +226,14 @@ def _sizes_both_ways(case: Computation) -> Sequence[float]:
     return [shift for size in range(1, min(case.key_count, 129)) for shift in (size, -size)]
 
 
-def _shifts(case: Computation) -> Sequence[float]:
-    return _sizes_both_ways(case) if "causal" in rules_of(case) else []
-
-
-@plan_slip("the attention is causal", number=FittedNumber("keys", _shifts, is_whole=True, is_size=True, usual=(-1, 1)))
-def causal_off_by_one(case: Computation, number: int) -> Iterator[Variant]:
+@plan_slip(
+    "the attention is causal",
+    _rule("causal"),
+    number=FittedNumber("keys", _sizes_both_ways, is_whole=True, is_size=True, usual=(-1, 1)),
+)
+def causal_off_by_one(case: Computation, causal: Node, number: int) -> Iterator[Variant]:
     """The causal mask is off by one key, or by more."""
-    rules = rules_of(case)
-    causal = rules.get("causal")
-    if causal is None or (number > 0 and _hides_later_keys(rules.get("window"))):
+    if number > 0 and _hides_later_keys(rules_of(case).get("window")):
         return
     shifted = replace(
         case.plan.by_name[causal.inputs[POSITIONS]],
@@ -241,19 +253,15 @@ def causal_off_by_one(case: Computation, number: int) -> Iterator[Variant]:
 
 
 def _tiles(case: Computation) -> Sequence[float]:
-    rules = rules_of(case)
-    is_shown = "causal" in rules and not _hides_later_keys(rules.get("window"))
-    return [size for size in tile_sizes(case.key_count) if size > 1] if is_shown else []
+    return [size for size in tile_sizes(case.key_count) if size > 1]
 
 
-@plan_slip("the attention is causal", number=FittedNumber("tile", _tiles, is_whole=True))
-def causal_by_tiles(case: Computation, number: int) -> Iterator[Variant]:
+@plan_slip("the attention is causal", _causal_that_hides, number=FittedNumber("tile", _tiles, is_whole=True))
+def causal_by_tiles(case: Computation, node: Node, number: int) -> Iterator[Variant]:
     """The causal mask hides whole tiles alone: queries see all keys of the tile in which their own is."""
-    node = rules_of(case).get("causal")
-    if node is not None:
-        options = {**node.options, "tile": number}
-        sentence = f"The causal mask hides whole tiles of {number} keys: queries see all keys of that of their own."
-        yield Variant(case.with_nodes(replace(node, function=_causal_by_tiles, options=options)), sentence)
+    options = {**node.options, "tile": number}
+    sentence = f"The causal mask hides whole tiles of {number} keys: queries see all keys of that of their own."
+    yield Variant(case.with_nodes(replace(node, function=_causal_by_tiles, options=options)), sentence)
 
 
 def _causal_by_tiles(query_positions: Array, key_positions: Array, *, tile: int) -> Array:
@@ -262,21 +270,16 @@ def _causal_by_tiles(query_positions: Array, key_positions: Array, *, tile: int)
     return visible
 
 
-@plan_slip("the attention is causal", number=FittedNumber("tile", _tiles, is_whole=True))
-def causal_within_tiles(case: Computation, number: int) -> Iterator[Variant]:
+@plan_slip("the attention is causal", _causal_that_hides, number=FittedNumber("tile", _tiles, is_whole=True))
+def causal_within_tiles(case: Computation, node: Node, number: int) -> Iterator[Variant]:
     """The causal mask counts the queries from the beginning of their tile, or both queries and keys from theirs."""
-    node = rules_of(case).get("causal")
-    if node is not None:
-        of_tile = f"tile of {number}"
-        for of_keys, sentence in (
-            (False, f"The causal mask counts queries from the beginning of their {of_tile}, and keys from the first."),
-            (
-                True,
-                f"Each {of_tile} keys has the causal mask of the first, also where all its keys are before the query.",
-            ),
-        ):
-            options = {**node.options, "tile": number, "of_keys": of_keys}
-            yield Variant(case.with_nodes(replace(node, function=_causal_within_tiles, options=options)), sentence)
+    tile = f"tile of {number}"
+    for of_keys, sentence in (
+        (False, f"The causal mask counts queries from the beginning of their {tile}, and keys from the first."),
+        (True, f"Each {tile} keys has the causal mask of the first, also where all its keys are before the query."),
+    ):
+        options = {**node.options, "tile": number, "of_keys": of_keys}
+        yield Variant(case.with_nodes(replace(node, function=_causal_within_tiles, options=options)), sentence)
 
 
 def _causal_within_tiles(query_positions: Array, key_positions: Array, *, tile: int, of_keys: bool) -> Array:
@@ -288,38 +291,33 @@ def _causal_within_tiles(query_positions: Array, key_positions: Array, *, tile: 
 
 
 def _widths(case: Computation) -> Sequence[float]:
-    return range(1, min(case.key_count, 257)) if "window" in rules_of(case) else []
+    return range(1, min(case.key_count, 257))
 
 
-@plan_slip("there is a window", number=FittedNumber("keys", _widths, is_whole=True, is_size=True, usual=(1,)))
-def window_too_wide(case: Computation, number: int) -> Iterator[Variant]:
+KEYS_OF_WINDOW = FittedNumber("keys", _widths, is_whole=True, is_size=True, usual=(1,))
+
+
+@plan_slip("there is a window", _rule("window"), number=KEYS_OF_WINDOW)
+def window_too_wide(case: Computation, window: Node, number: int) -> Iterator[Variant]:
     """The window is one key too wide, or more."""
-    yield from _with_other_sides(case, number, f"{number} key{'s' * (number > 1)} too wide")
+    yield from _with_other_sides(case, window, number, f"{count_of(number, 'key')} too wide")
 
 
-@plan_slip(
-    "there is a window of more than the query's own key",
-    number=FittedNumber("keys", _widths, is_whole=True, is_size=True, usual=(1,)),
-)
-def window_too_narrow(case: Computation, number: int) -> Iterator[Variant]:
+@plan_slip("there is a window of more than the query's own key", _rule("window"), number=KEYS_OF_WINDOW)
+def window_too_narrow(case: Computation, window: Node, number: int) -> Iterator[Variant]:
     """The window is one key too narrow, or more."""
-    yield from _with_other_sides(case, -number, f"{number} key{'s' * (number > 1)} too narrow")
+    yield from _with_other_sides(case, window, -number, f"{count_of(number, 'key')} too narrow")
 
 
-def _tiles_of_window(case: Computation) -> Sequence[float]:
-    return [size for size in tile_sizes(case.key_count) if size > 1] if "window" in rules_of(case) else []
-
-
-@plan_slip("there is a window", number=FittedNumber("tile", _tiles_of_window, is_whole=True))
-def window_by_tiles(case: Computation, number: int) -> Iterator[Variant]:
+@plan_slip("there is a window", _rule("window"), number=FittedNumber("tile", _tiles, is_whole=True))
+def window_by_tiles(case: Computation, node: Node, number: int) -> Iterator[Variant]:
     """The window begins or ends at the bound of a tile: queries see all keys of the tile in which its side is."""
-    node = rules_of(case).get("window")
-    options = {} if node is None else {**node.options, "tile": number}
+    options = {**node.options, "tile": number}
     is_shown = {
-        "begins": math.isfinite(options.get("left", math.inf)),
-        "ends": math.isfinite(options.get("right", math.inf)) and "causal" not in rules_of(case),
+        "begins": math.isfinite(options["left"]),
+        "ends": math.isfinite(options["right"]) and "causal" not in rules_of(case),
     }
-    if node is not None and any(is_shown.values()):
+    if any(is_shown.values()):
         does = " and ".join(word for word, has_side in is_shown.items() if has_side)
         sentence = f"The window {does} at the bounds of tiles of {number} keys: queries see all keys of such a tile."
         yield Variant(case.with_nodes(replace(node, function=_window_by_tiles, options=options)), sentence)
@@ -333,33 +331,36 @@ def _window_by_tiles(query_positions: Array, key_positions: Array, *, left: floa
     return visible
 
 
-def _sides_of_one_added(case: Computation) -> Sequence[float]:
-    """How many keys before its own a query would see, where there is no window."""
-    has_window = "window" in rules_of(case) or "masked_scores" not in case.plan.results
-    return [] if has_window else range(min(case.key_count - 1, 257))
+def _sides(case: Computation) -> Sequence[float]:
+    """How many keys before its own a query may see."""
+    return range(min(case.key_count - 1, 257))
 
 
-@problem_slip("there is no window", number=FittedNumber("left", _sides_of_one_added, is_whole=True, is_size=True))
+def _has_no_window(case: Computation) -> bool:
+    return "window" not in rules_of(case) and "masked_scores" in case.plan.results
+
+
+@problem_slip("there is no window", _has_no_window, number=FittedNumber("left", _sides, is_whole=True, is_size=True))
 def window_added(case: Computation, number: int) -> Iterator[Variant]:
     """A window is applied, although the problem has none: queries do not see keys farther away."""
-    if "window" in rules_of(case):
-        return
     keys = count_of(number, "key")
     for right, where in ((math.inf, "before"), (float(number), "before and after")):
         sentence = f"A window of {keys} {where} each query is applied, although the problem has none."
         yield Variant(replace(case.problem, window=(float(number), right)), sentence)
 
 
-def _bound_shifts(case: Computation) -> Sequence[float]:
-    return (1, -1, 2, -2) if case.problem.cu_seqlens is not None else ()
+def _has_sequences(case: Computation) -> bool:
+    return case.problem.cu_seqlens is not None
 
 
-@problem_slip("sequences are packed", number=FittedNumber("rows", _bound_shifts, is_whole=True, usual=(1, -1)))
+@problem_slip(
+    "sequences are packed",
+    _has_sequences,
+    number=FittedNumber("rows", lambda _: (1, -1, 2, -2), is_whole=True, usual=(1, -1)),
+)
 def sequence_bounds_off(case: Computation, number: int) -> Iterator[Variant]:
     """The bounds between packed sequences are off by one row, or by more."""
     problem = case.problem
-    if problem.cu_seqlens is None:
-        return
     given = {name: getattr(problem, name) for name in ("cu_seqlens", "cu_seqlens_k")}
     moved = {name: _moved(bounds, number) for name, bounds in given.items() if bounds is not None}
     if any((np.diff(bounds) < 0).any() for bounds in moved.values()):
@@ -375,37 +376,36 @@ def _moved(bounds: Array, by: int) -> Array:
     return np.concatenate([bounds[:1], bounds[1:-1] + by, bounds[-1:]])
 
 
-@problem_slip("sequences are packed")
+@problem_slip("sequences are packed", _has_sequences)
 def sequences_not_separated(case: Computation) -> Iterator[Variant]:
     """Packed sequences are taken for one: they see one another, and positions run on from one to the next."""
-    if case.problem.cu_seqlens is not None:
-        yield Variant(replace(case.problem, cu_seqlens=None, cu_seqlens_k=None))
+    yield Variant(replace(case.problem, cu_seqlens=None, cu_seqlens_k=None))
+
+
+def _chunks(case: Computation) -> Node | None:
+    """The rule by which queries see the keys of their chunk."""
+    return next((rule for rule in rules_of(case).values() if rule.function is chunked), None)
 
 
 def _chunk_sizes(case: Computation) -> Sequence[float]:
     """Every power of two, every number up to 64, and those next to the chunk's own."""
-    keys, chunks = case.key_count, _chunks(case)
-    if chunks is None:
-        return []
-    own = int(chunks.options["size"])
+    chunks = _chunks(case)
+    own = 1 if chunks is None else int(chunks.options["size"])
     sizes = {*range(1, 65), *(2**power for power in range(7, 20)), own - 1, own + 1, own // 2, own * 2}
-    return sorted(size for size in sizes - {own} if 1 <= size < keys)
+    return sorted(size for size in sizes - {own} if 1 <= size < case.key_count)
 
 
-@plan_slip("queries see the keys of their chunk", number=FittedNumber("size", _chunk_sizes, is_whole=True))
-def chunk_size(case: Computation, number: int) -> Iterator[Variant]:
+@plan_slip("queries see the keys of their chunk", _chunks, number=FittedNumber("size", _chunk_sizes, is_whole=True))
+def chunk_size(case: Computation, chunks: Node, number: int) -> Iterator[Variant]:
     """The chunks in which queries see keys have another size."""
-    chunks = _chunks(case)
-    if chunks is not None:
-        changed = replace(chunks, options={**chunks.options, "size": number})
-        yield Variant(case.with_nodes(changed), f"Chunks have {number} tokens instead of {chunks.options['size']}.")
+    changed = replace(chunks, options={**chunks.options, "size": number})
+    yield Variant(case.with_nodes(changed), f"Chunks have {number} tokens instead of {chunks.options['size']}.")
 
 
-@plan_slip("queries see the keys of their chunk, and the first keys are padding")
-def chunk_offset(case: Computation) -> Iterator[Variant]:
+@plan_slip("queries see the keys of their chunk, and the first keys are padding", _chunks)
+def chunk_offset(case: Computation, chunks: Node) -> Iterator[Variant]:
     """The chunks are counted from the first key, which is padding, instead of from the first real one."""
-    chunks = _chunks(case)
-    if chunks is not None and "real_key_starts" in chunks.inputs:
+    if "real_key_starts" in chunks.inputs:
         inputs = {name: source for name, source in chunks.inputs.items() if name != "real_key_starts"}
         yield Variant(case.with_nodes(replace(chunks, inputs=inputs)))
 
@@ -434,38 +434,29 @@ def _tiled(rule: Array, *, heads: int) -> Array:
     return of_item[np.arange(items * heads).reshape(items, heads) % items]
 
 
-def _chunks(case: Computation) -> Node | None:
-    """The rule by which queries see the keys of their chunk."""
-    return next((rule for rule in rules_of(case).values() if rule.function is chunked), None)
-
-
-def _length_errors(case: Computation) -> Sequence[float]:
-    return _sizes_both_ways(case) if "key_lengths" in rules_of(case) else []
-
-
-@plan_slip("keys have lengths", number=FittedNumber("keys", _length_errors, is_whole=True, is_size=True, usual=(1, -1)))
-def key_lengths_off(case: Computation, number: int) -> Iterator[Variant]:
+@plan_slip(
+    "keys have lengths",
+    _rule("key_lengths"),
+    number=FittedNumber("keys", _sizes_both_ways, is_whole=True, is_size=True, usual=(1, -1)),
+)
+def key_lengths_off(case: Computation, _: Node, number: int) -> Iterator[Variant]:
     """The lengths of the keys are off by one, or by more: padding takes part, or the last real keys do not."""
-    if "key_lengths" in rules_of(case):
-        keys = case.key_count
-        changed = case.with_changed_value("key_lengths", _longer, options={"by": number, "most": keys})
-        size, what = abs(number), "padding takes part" if number > 0 else "the last real keys do not take part"
-        direction = "large" if number > 0 else "small"
-        yield Variant(changed, f"The lengths of the keys are {size} too {direction}: {what}.")
+    changed = case.with_changed_value("key_lengths", _longer, options={"by": number, "most": case.key_count})
+    size, what = abs(number), "padding takes part" if number > 0 else "the last real keys do not take part"
+    direction = "large" if number > 0 else "small"
+    yield Variant(changed, f"The lengths of the keys are {size} too {direction}: {what}.")
 
 
 def _page_sizes(case: Computation) -> Sequence[float]:
-    keys = case.key_count
-    return [size for size in (2, 4, 8, 16, 32, 64, 128, 256) if size <= keys] if "key_lengths" in rules_of(case) else []
+    return [size for size in (2, 4, 8, 16, 32, 64, 128, 256) if size <= case.key_count]
 
 
-@plan_slip("keys have lengths", number=FittedNumber("block", _page_sizes, is_whole=True))
-def last_block_read_whole(case: Computation, number: int) -> Iterator[Variant]:
+@plan_slip("keys have lengths", _rule("key_lengths"), number=FittedNumber("block", _page_sizes, is_whole=True))
+def last_block_read_whole(case: Computation, _: Node, number: int) -> Iterator[Variant]:
     """The lengths of the keys are rounded up to whole blocks or pages: the padding in the last one takes part."""
-    if "key_lengths" in rules_of(case):
-        most = case.key_count
-        changed = case.with_changed_value("key_lengths", _in_blocks, options={"size": number, "most": most})
-        yield Variant(changed, f"The last block of {number} keys is read whole: the padding in it takes part.")
+    options = {"size": number, "most": case.key_count}
+    changed = case.with_changed_value("key_lengths", _in_blocks, options=options)
+    yield Variant(changed, f"The last block of {number} keys is read whole: the padding in it takes part.")
 
 
 def _in_blocks(x: Array, *, size: int, most: int) -> Array:
@@ -478,11 +469,6 @@ def _longer(x: Array, *, by: int, most: int) -> Array:
     """Lengths that are so many keys more or less."""
     lengths: Array = np.clip(x + by, 0, most)
     return lengths
-
-
-def _has_empty_rows(case: Computation) -> bool:
-    """Whether the masks hide all keys from a query."""
-    return bool(rules_of(case)) and not bool(_visible_keys(case.problem, case.plan).any(axis=-1).all())
 
 
 def _visible_keys(problem: ProblemSpec, plan: Plan) -> Array:
@@ -499,13 +485,11 @@ def _made_causal(case: Computation, align: str, sentence: str) -> Iterator[Varia
         yield Variant(causal, sentence)
 
 
-def _with_other_sides(case: Computation, change: int, what: str) -> Iterator[Variant]:
+def _with_other_sides(case: Computation, window: Node, change: int, what: str) -> Iterator[Variant]:
     """The plan with a window that is larger or smaller on the left, on the right, and on both sides."""
-    rules = rules_of(case)
-    window = rules.get("window")
-    if window is None:
-        return
-    names = ("left",) if "causal" in rules else ("left", "right")  # the causal mask hides every key to the right
+    names = (
+        ("left",) if "causal" in rules_of(case) else ("left", "right")
+    )  # the causal mask hides every key to the right
     sides = {side: window.options[side] + change for side in names if math.isfinite(window.options[side])}
     sides = {side: length for side, length in sides.items() if length >= 0}
     for some in [[side] for side in sides] + ([list(sides)] if len(sides) > 1 else []):
@@ -564,22 +548,6 @@ def _fill(scores: Array, visible: Array, *, fill: float) -> Array:
 def add_fill(scores: Array, visible: Array, *, fill: float) -> Array:
     """The scores, to which a number is added where a key is hidden."""
     return scores + np.where(visible, 0, fill)
-
-
-def _add_visible(scores: Array, visible: Array) -> Array:
-    return scores + visible
-
-
-def _transpose(rule: Array) -> Array:
-    return rule.swapaxes(-1, -2)
-
-
-def _unfilled(weights: Array) -> Array:
-    return weights
-
-
-def _hide_weights(weights: Array, visible: Array) -> Array:
-    return np.where(visible, weights, 0)
 
 
 def _nan_where_empty(weights: Array, visible: Array) -> Array:

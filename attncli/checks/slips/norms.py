@@ -20,6 +20,7 @@ from attncli.ops.norms import (
 )
 from attncli.ops.records import Operator
 from attncli.ops.registry import registered
+from attncli.plan.graph import Node
 from attncli.problem.spec import ProblemSpec
 from attncli.problem.weights import has_projection
 
@@ -136,19 +137,16 @@ def _with_norm(problem: ProblemSpec, key: str, norm: Operator, given: dict[str, 
     return replace(problem, **changed)
 
 
-@plan_slip("the output has a gate")
-def no_gate(case: Computation) -> Iterator[Variant]:
+@plan_slip("the output has a gate", find="gated")
+def no_gate(case: Computation, gated: Node) -> Iterator[Variant]:
     """The gate is forgotten: the merged heads are projected as they are."""
-    if "gated" in case.plan.by_name:
-        yield Variant(case.with_identity("gated"))
+    yield Variant(case.with_identity(gated.name))
 
 
-@plan_slip("the output has a gate")
-def gate_not_activated(case: Computation) -> Iterator[Variant]:
+@plan_slip("the output has a gate", find="gate")
+def gate_not_activated(case: Computation, gate: Node) -> Iterator[Variant]:
     """The projected gate itself is multiplied, without its function."""
-    gate = case.node("gate")
-    if gate is not None:
-        yield Variant(case.with_nodes(replace(gate, function=structural.identity)))
+    yield Variant(case.with_nodes(replace(gate, function=structural.identity)))
 
 
 @problem_slip("the output has a gate")

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import isclose, log, sqrt
-from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.checks.slips.masks import add_fill, with_masked_scores
@@ -20,8 +19,13 @@ from attncli.checks.slips.scale import own_scale
 from attncli.checks.slips.softmax import softmax_node
 from attncli.ops.position_biases import alibi
 from attncli.ops.records import Operator
+from attncli.plan.graph import Node
 
 LARGEST_HALF = 65504.0  # of float16
+SOFTCAPS = [2.0 ** (half / 2) for half in range(-4, 20)]
+LIMITS = [2.0 ** (half / 2) for half in range(-8, 16)]  # of scores
+MAGNITUDES = sorted([2.0 ** (half / 2) for half in range(-4, 36)] + [1e4, 1e5, LARGEST_HALF])  # of masked scores
+EPSILONS = [10.0 ** (-half / 2) for half in range(-2, 25)]  # of norms
 LOGARITHMS = {"ln 2": log(2), "log₂ e": 1 / log(2)}  # between powers of 2 and of e
 WIDTHS = (32, 48, 64, 80, 96, 112, 128, 192, 256, 512, 576)  # of heads, with and without the features that rope turns
 
@@ -90,8 +94,8 @@ def _has_terms(case: Computation) -> bool:
     return case.problem.softcap is not None or "position_bias" in case.plan.by_name
 
 
-def _softcaps(case: Computation) -> Sequence[float]:
-    return [] if "scores" in case.problem.not_computed else [2.0 ** (half / 2) for half in range(-4, 20)]
+def _computes_scores(case: Computation) -> bool:
+    return "scores" not in case.problem.not_computed
 
 
 def _known_softcaps(case: Computation) -> Mapping[str, float]:
@@ -100,7 +104,9 @@ def _known_softcaps(case: Computation) -> Mapping[str, float]:
     return {} if cap is None or scale is None else {"that of scores which are scaled after the softcap": cap * scale}
 
 
-@problem_slip("there are scores", number=FittedNumber("softcap", _softcaps, known=_known_softcaps))
+@problem_slip(
+    "there are scores", _computes_scores, number=FittedNumber("softcap", lambda _: SOFTCAPS, known=_known_softcaps)
+)
 def softcap_value(case: Computation, number: float) -> Iterator[Variant]:
     """The softcap is another one."""
     own = case.problem.softcap
@@ -109,20 +115,13 @@ def softcap_value(case: Computation, number: float) -> Iterator[Variant]:
     yield Variant(replace(case.problem, softcap=number), f"{what} {cap}.")
 
 
-def _limits(case: Computation) -> Sequence[float]:
-    return [] if "scores" in case.problem.not_computed else [2.0 ** (half / 2) for half in range(-8, 16)]
-
-
-def _limited(x: Array, *, limit: float) -> Array:
-    return np.clip(x, -limit, limit)
-
-
-@plan_slip("there are scores", number=FittedNumber("limit", _limits))
+@plan_slip("there are scores", _computes_scores, number=FittedNumber("limit", lambda _: LIMITS))
 def scores_clamped(case: Computation, number: float) -> Iterator[Variant]:
     """Scores are clamped: those beyond a limit become the limit."""
     name = case.plan.results.get("scores")
     if name is not None:
-        changed = case.with_changed_value(name, _limited, options={"limit": number})
+        options = {"limit": number}
+        changed = case.with_changed_value(name, lambda x, limit: np.clip(x, -limit, limit), options=options)
         yield Variant(changed, f"The scores are clamped to numbers from −{text_of(number)} to {text_of(number)}.")
 
 
@@ -140,39 +139,26 @@ def output_factor(case: Computation, number: float) -> Iterator[Variant]:
         yield Variant(changed, f"The output is {times(number)}.")
 
 
-@plan_slip("there is a sink", number=FittedNumber("factor", factors, known=lambda _: LOGARITHMS))
-def sink_factor(case: Computation, number: float) -> Iterator[Variant]:
+@plan_slip("there is a sink", "sink", number=FittedNumber("factor", factors, known=lambda _: LOGARITHMS))
+def sink_factor(case: Computation, _: Node, number: float) -> Iterator[Variant]:
     """The sink is multiplied by a factor."""
-    if case.problem.sink is not None and "sink" in case.plan.by_name:
-        changed = case.with_changed_value("sink", multiplied, options={"factor": number})
-        yield Variant(changed, f"The sink is {times(number)}.")
+    changed = case.with_changed_value("sink", multiplied, options={"factor": number})
+    yield Variant(changed, f"The sink is {times(number)}.")
 
 
-def _counts(case: Computation) -> Sequence[float]:
-    return [] if case.problem.sink is None else range(2, 257)
-
-
-@plan_slip("there is a sink", number=FittedNumber("count", _counts, is_whole=True, is_size=True))
-def sink_count(case: Computation, number: float) -> Iterator[Variant]:
+@plan_slip(
+    "there is a sink", "sink", number=FittedNumber("count", lambda _: range(2, 257), is_whole=True, is_size=True)
+)
+def sink_count(case: Computation, _: Node, number: float) -> Iterator[Variant]:
     """The sink takes part several times, as once in each split."""
-    if case.problem.sink is not None and "sink" in case.plan.by_name:
-        changed = case.with_changed_value("sink", _raised, options={"by": log(number)})
-        yield Variant(changed, f"The sink takes part {number} times.")
+    changed = case.with_changed_value("sink", lambda x, by: x + by, options={"by": log(number)})
+    yield Variant(changed, f"The sink takes part {number} times.")
 
 
-def _raised(x: Array, *, by: float) -> Array:
-    return x + by
-
-
-def _magnitudes(_case: Computation) -> Sequence[float]:
-    return sorted([2.0 ** (half / 2) for half in range(-4, 36)] + [1e4, 1e5, LARGEST_HALF])
-
-
-def _known_magnitudes(_case: Computation) -> Mapping[str, float]:
-    return {"the largest number of float16": LARGEST_HALF}
-
-
-@plan_slip("there is a mask", number=FittedNumber("value", _magnitudes, known=_known_magnitudes))
+@plan_slip(
+    "there is a mask",
+    number=FittedNumber("value", lambda _: MAGNITUDES, known=lambda _: {"the largest number of float16": LARGEST_HALF}),
+)
 def mask_value(case: Computation, number: float) -> Iterator[Variant]:
     """Masked scores are a number that is not small enough instead of −∞, or get that added, and take part."""
     if {"visible", "masked_scores"} <= case.plan.by_name.keys():
@@ -197,18 +183,16 @@ def alibi_factor(case: Computation, number: float) -> Iterator[Variant]:
         yield Variant(changed, f"Alibi's slopes are {times(number)}{': they begin at 2⁰' if begins_at_one else ''}.")
 
 
-def _epsilons(case: Computation) -> Sequence[float]:
+def _norm_with_epsilon(case: Computation) -> Operator | None:
+    """The norm of queries and keys, where it has an eps."""
     norm = case.problem.qk_norm
-    has_epsilon = norm is not None and norm.parameters.get("eps") is not None
-    return [10.0 ** (-half / 2) for half in range(-2, 25)] if has_epsilon else []
+    return norm if norm is not None and norm.parameters.get("eps") is not None else None
 
 
-@problem_slip("queries and keys have a norm with an eps", number=FittedNumber("eps", _epsilons))
-def norm_eps(case: Computation, number: float) -> Iterator[Variant]:
+@problem_slip(
+    "queries and keys have a norm with an eps", _norm_with_epsilon, number=FittedNumber("eps", lambda _: EPSILONS)
+)
+def norm_eps(case: Computation, norm: Operator, number: float) -> Iterator[Variant]:
     """The norm of queries and keys has another eps."""
-    norm = case.problem.qk_norm
-    if norm is not None:
-        changed: dict[str, Any] = {"qk_norm": Operator(norm.record, {**norm.given, "eps": number})}
-        own = norm.parameters["eps"]
-        sentence = f"The eps of the norm is {instead_of(number, own)}."
-        yield Variant(replace(case.problem, **changed), sentence)
+    changed = replace(case.problem, qk_norm=Operator(norm.record, {**norm.given, "eps": number}))
+    yield Variant(changed, f"The eps of the norm is {instead_of(number, norm.parameters['eps'])}.")

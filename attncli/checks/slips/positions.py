@@ -27,7 +27,9 @@ from attncli.problem.spec import ProblemSpec, rotated_lengths
 from attncli.problem.spec import position_axes as axes_of_positions
 
 BASES = (10_000.0, 500_000.0, 1_000_000.0)
-MAX_HEADS = 256  # that slopes are those of
+MANY_BASES = [10.0 ** (quarter / 4) for quarter in range(4, 33)]
+SCALINGS = [2.0 ** (quarter / 4) for quarter in range(-24, 25)]  # of positions
+HEADS = FittedNumber("heads", lambda case: range(case.problem.leading.heads, 257), is_whole=True)  # that slopes are of
 SHIFTS = [shift for size in range(1, 129) for shift in (size, -size)]
 ROPE = "there is rope"
 
@@ -83,19 +85,22 @@ def position_offset(case: Computation, number: int) -> Iterator[Variant]:
         yield Variant(replace(case.problem, position=changed), f"The positions are counted {what}.")
 
 
-@plan_slip("there is alibi")
-def alibi_sign(case: Computation) -> Iterator[Variant]:
+def _alibi_node(case: Computation) -> Node | None:
+    position = case.problem.position
+    is_alibi = position is not None and position.record.function is alibi
+    return case.node("position_bias") if is_alibi else None
+
+
+@plan_slip("there is alibi", _alibi_node)
+def alibi_sign(case: Computation, node: Node) -> Iterator[Variant]:
     """Alibi has the wrong sign: the farther a key, the higher its score."""
-    node = _alibi_node(case)
-    if node is not None:
-        yield Variant(case.with_changed_value(node.name, np.negative))
+    yield Variant(case.with_changed_value(node.name, np.negative))
 
 
-@plan_slip("there are decomposed positions, with as many differences of rows as of columns")
-def grid_axes_swapped(case: Computation) -> Iterator[Variant]:
+@plan_slip("there are decomposed positions, with as many differences of rows as of columns", find="position_bias")
+def grid_axes_swapped(case: Computation, node: Node) -> Iterator[Variant]:
     """The vectors of rows are used for the differences of columns, and those of columns for those of rows."""
-    node = case.node("position_bias")
-    if node is None or node.function is not decomposed:
+    if node.function is not decomposed:
         return
     tables = {name: node.inputs[name] for name in ("rel_pos_h", "rel_pos_w")}
     shapes = {case.plan[name].shape for name in tables.values()}
@@ -104,15 +109,15 @@ def grid_axes_swapped(case: Computation) -> Iterator[Variant]:
         yield Variant(case.with_inputs(node.name, **swapped))
 
 
-def _head_counts(case: Computation) -> Sequence[int]:
-    return range(case.problem.leading.heads, MAX_HEADS + 1)
+def _slopes(case: Computation) -> Node | None:
+    """The node of alibi's slopes."""
+    return case.node("slopes") if _alibi_node(case) is not None else None
 
 
-@plan_slip("there is alibi", number=FittedNumber("heads", _head_counts, is_whole=True))
-def alibi_heads(case: Computation, number: int) -> Iterator[Variant]:
+@plan_slip("there is alibi", _slopes, number=HEADS)
+def alibi_heads(case: Computation, slopes: Node, number: int) -> Iterator[Variant]:
     """Alibi's slopes are the first of those of another number of heads."""
-    slopes = case.node("slopes")
-    if _alibi_node(case) is not None and slopes is not None and number >= slopes.shape[0]:
+    if number >= slopes.shape[0]:
         changed = case.with_changed_value("slopes", _slopes_among, options={"heads": number})
         yield Variant(changed, f"Alibi's slopes are the first {slopes.shape[0]} of those of {number} heads.")
 
@@ -125,19 +130,19 @@ def _slopes_among(x: Array, *, heads: int, first: int = 0) -> Array:
 
 def _shards(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
     """Which head of how many the first one is, where heads are dealt out to 2, 4, 8 or 16 devices."""
-    slopes = case.node("slopes")
-    if _alibi_node(case) is None or slopes is None:
+    slopes = _slopes(case)
+    if slopes is None:
         return
     heads = slopes.shape[0]
     shards = [(heads * rank, heads * world) for world in (2, 4, 8, 16) for rank in range(1, world)]
-    yield from nearest_solutions(case, expected, lambda shard: alibi_shard(case, shard), shards)
+    yield from nearest_solutions(case, expected, lambda shard: alibi_shard(case, slopes, shard), shards)
 
 
-@plan_slip("there is alibi", needs_all_heads=True, number=FittedNumber("first_and_heads", solve=_shards))
-def alibi_shard(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
+@plan_slip("there is alibi", _slopes, needs_all_heads=True, number=FittedNumber("first_and_heads", solve=_shards))
+def alibi_shard(case: Computation, slopes: Node, number: Sequence[int]) -> Iterator[Variant]:
     """Alibi's slopes are those of later heads, of a larger number of heads that are dealt out to several devices."""
-    slopes, (first, heads) = case.node("slopes"), number
-    if _alibi_node(case) is not None and slopes is not None and first + slopes.shape[0] <= heads:
+    first, heads = number
+    if first + slopes.shape[0] <= heads:
         changed = case.with_changed_value("slopes", _slopes_among, options={"heads": heads, "first": first})
         last = first + slopes.shape[0] - 1
         yield Variant(changed, f"Alibi's slopes are those of the heads {first} to {last} of {heads}.")
@@ -145,20 +150,19 @@ def alibi_shard(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
 
 def _rank_counts(case: Computation) -> Sequence[float]:
     """How many devices heads may be dealt out to."""
-    slopes = case.node("slopes")
-    heads = 0 if slopes is None or _alibi_node(case) is None else slopes.shape[0]
+    heads = case.problem.leading.heads
     return [ranks for ranks in range(2, heads + 1) if heads % ranks == 0]
 
 
 @plan_slip(
     "there is alibi, of several heads",
+    _slopes,
     needs_all_heads=True,
     number=FittedNumber("ranks", _rank_counts, is_whole=True),
 )
-def alibi_ranks(case: Computation, number: int) -> Iterator[Variant]:
+def alibi_ranks(case: Computation, slopes: Node, number: int) -> Iterator[Variant]:
     """Heads are dealt out to several devices, each of which takes alibi's slopes from the first one on."""
-    slopes = case.node("slopes")
-    if _alibi_node(case) is not None and slopes is not None and slopes.shape[0] % number == 0:
+    if slopes.shape[0] % number == 0:
         of_device = slopes.shape[0] // number
         for heads, which in ((slopes.shape[0], f"the first {of_device}"), (of_device, f"{of_device}")):
             options = {"ranks": number, "heads": heads}
@@ -171,18 +175,11 @@ def _repeated_slopes(x: Array, *, ranks: int, heads: int) -> Array:
     return np.tile(_slopes_among(x[: len(x) // ranks], heads=heads), ranks)
 
 
-@plan_slip("there is alibi, of a number of heads that is not a power of two")
-def alibi_slopes(case: Computation) -> Iterator[Variant]:
+@plan_slip("there is alibi, of a number of heads that is not a power of two", _slopes)
+def alibi_slopes(case: Computation, slopes: Node) -> Iterator[Variant]:
     """Alibi's slopes are 2^(−8/h), 2^(−16/h) and so on, also where the number of heads h is not a power of two."""
-    node, slopes = _alibi_node(case), case.node("slopes")
-    if node is not None and slopes is not None and slopes.shape[0] & (slopes.shape[0] - 1):
+    if slopes.shape[0].bit_count() > 1:
         yield Variant(case.with_nodes(replace(slopes, function=_geometric_slopes)))
-
-
-def _alibi_node(case: Computation) -> Node | None:
-    position = case.problem.position
-    is_alibi = position is not None and position.record.function is alibi
-    return case.node("position_bias") if is_alibi else None
 
 
 def _geometric_slopes(*, shape: tuple[int]) -> Array:
@@ -217,19 +214,17 @@ def rope_mixed_pairs(case: Computation) -> Iterator[Variant]:
             yield Variant(case)
 
 
-def _bases(case: Computation) -> Sequence[float]:
-    return [10.0 ** (quarter / 4) for quarter in range(4, 33)] if _has_base(case.problem) else []
-
-
-def _has_base(problem: ProblemSpec) -> bool:
+def _has_base(case: Computation) -> bool:
     """Whether rope turns several pairs by a base."""
-    return _rotated_count(problem) > 2 and _rope(problem).get("frequencies") is None
+    return _rotated_count(case.problem) > 2 and _rope(case.problem).get("frequencies") is None
 
 
-@problem_slip("rope turns several pairs, by a base", number=FittedNumber("base", _bases, usual=BASES))
+@problem_slip(
+    "rope turns several pairs, by a base", _has_base, number=FittedNumber("base", lambda _: MANY_BASES, usual=BASES)
+)
 def rope_base(case: Computation, number: float) -> Iterator[Variant]:
     """Rope has another base."""
-    if _has_base(case.problem) and number != _rope(case.problem)["base"]:
+    if number != _rope(case.problem)["base"]:
         sentence = f"Rope's base is {number:,.8g} instead of {_rope(case.problem)['base']:,.8g}."
         yield Variant(_with_rope(case.problem, base=number), sentence)
 
@@ -262,44 +257,38 @@ def rope_dims(case: Computation) -> Iterator[Variant]:
 def _dims(case: Computation) -> Sequence[float]:
     """Even numbers of features, without those that rope turns, and all of them, of which there is another slip."""
     own, features = _rotated_count(case.problem), rotated_lengths(case.problem).get("d", 0)
-    return [dims for dims in range(2, features, 2) if dims != own] if _has_plain_rope(case.problem) else []
+    return [dims for dims in range(2, features, 2) if dims != own]
 
 
-def _has_plain_rope(problem: ProblemSpec) -> bool:
+def _has_plain_rope(case: Computation) -> bool:
     """Whether rope turns features by a base alone."""
-    parameters = _rope(problem)
+    parameters = _rope(case.problem)
     is_plain = parameters.get("frequencies") is None and not isinstance(parameters.get("scaling"), RopeScaling)
     return bool(parameters) and is_plain
 
 
-@problem_slip("there is rope, of several pairs", number=FittedNumber("dims", _dims, is_whole=True))
+@problem_slip("there is rope, of several pairs", _has_plain_rope, number=FittedNumber("dims", _dims, is_whole=True))
 def rope_dims_value(case: Computation, number: int) -> Iterator[Variant]:
     """Rope turns another number of a head's features."""
     own = _rotated_count(case.problem)
-    if number != own and _has_plain_rope(case.problem):
+    if number != own:
         sentence = f"Rope turns the first {number} features of a head instead of {own}."
         yield Variant(_with_rope(case.problem, dims=number), sentence)
 
 
-def _scalings(case: Computation) -> Sequence[float]:
-    """From 1/64 to 64, each 2^¼ times the one before."""
-    return [2.0 ** (quarter / 4) for quarter in range(-24, 25)] if _has_plain_rope(case.problem) else []
-
-
-@problem_slip("there is rope", number=FittedNumber("scaling", _scalings))
+@problem_slip(ROPE, _has_plain_rope, number=FittedNumber("scaling", lambda _: SCALINGS))
 def rope_scaling_value(case: Computation, number: float) -> Iterator[Variant]:
     """Rope divides positions by another scaling."""
-    if _has_plain_rope(case.problem):
-        own = format_value(_rope(case.problem)["scaling"])
-        sentence = f"Rope divides positions by {text_of(number)} instead of {own}."
-        yield Variant(_with_rope(case.problem, scaling=number), sentence)
+    own = format_value(_rope(case.problem)["scaling"])
+    sentence = f"Rope divides positions by {text_of(number)} instead of {own}."
+    yield Variant(_with_rope(case.problem, scaling=number), sentence)
 
 
-@problem_slip("rope turns a part of a head's features, by a base")
+@problem_slip("rope turns a part of a head's features, by a base", _has_plain_rope)
 def rope_of_head_width(case: Computation) -> Iterator[Variant]:
     """Rope that turns a part of a head's features has the frequencies of the whole head."""
     count, features = _rotated_count(case.problem), rotated_lengths(case.problem).get("d", 0)
-    if not _has_plain_rope(case.problem) or not 0 < count < features or features % 2:
+    if not 0 < count < features or features % 2:
         return
     of_head = rope_frequencies(features, _rope(case.problem)["base"])
     yield Variant(_with_rope(case.problem, dims=None, frequencies=of_head[: count // 2]))
@@ -361,8 +350,7 @@ def rope_from_0(case: Computation) -> Iterator[Variant]:
     if not _rope(case.problem) or rotated is None:
         return
     if case.problem.align == "bottom_right" and rotated.inputs["positions"] == "query_positions":
-        from_0 = case.with_inputs("rotated_query", positions="query_rows")
-        yield Variant(from_0)
+        yield Variant(case.with_inputs("rotated_query", positions="query_rows"))
 
 
 @plan_slip("rope turns the queries and keys after a cache")

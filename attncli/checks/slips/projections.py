@@ -113,11 +113,16 @@ def key_as_value(case: Computation) -> Iterator[Variant]:
         yield Variant(case.with_inputs(context.name, value=plan[used].name), sentence)
 
 
-@plan_slip("values are projected by a square matrix")
-def values_not_projected(case: Computation) -> Iterator[Variant]:
+def _projected_values(case: Computation) -> Node | None:
+    """The node of the values, where they are projected."""
+    value = case.node("value")
+    return value if value is not None and value.function is structural.project else None
+
+
+@plan_slip("values are projected by a square matrix", _projected_values)
+def values_not_projected(case: Computation, value: Node) -> Iterator[Variant]:
     """The values are not projected: they are the input of their projection."""
-    value = _projected_values(case)
-    if value is not None and case.plan[value.inputs["x"]].shape == value.shape:
+    if case.plan[value.inputs["x"]].shape == value.shape:
         yield Variant(case.with_identity("value"))
 
 
@@ -128,12 +133,6 @@ def values_of_projected_keys(case: Computation) -> Iterator[Variant]:
     if key is None or value is None or "x" not in key.inputs or case.plan[value.inputs["x"]].shape != key.shape:
         return
     yield Variant(case.with_inputs("value", x="key"))
-
-
-def _projected_values(case: Computation) -> Node | None:
-    """The node of the values, where they are projected."""
-    value = case.node("value")
-    return value if value is not None and value.function is structural.project else None
 
 
 @plan_slip("queries and keys are projected from one sequence, to the same shape")
@@ -190,9 +189,7 @@ def heads_split_not_transposed(case: Computation) -> Iterator[Variant]:
         return
     names = [name for name in ("query", "key", "value") if name in case.plan.by_name]
     if all(len(shape := case.plan.by_name[name].shape) > 2 and min(shape[-3:-1]) > 1 for name in names):
-        for name in names:
-            case = case.with_changed_value(name, _input_without_transpose)
-        yield Variant(case)
+        yield Variant(case.with_changed_values(names, _input_without_transpose))
 
 
 @plan_slip("heads are split off the features, and have several features")

@@ -6,10 +6,11 @@ from typing import Any
 
 from attncli.base.dtypes import FLOAT8, HALF, to_float8
 from attncli.base.lazy_numpy import Array, np
-from attncli.checks.slips.maps import computed_by_head, expected_by_head, read_rows, readers_by_head
+from attncli.checks.slips.maps import computed_by_head, expected_by_head, read_rows, readers_by_head, with_changed_rows
 from attncli.checks.slips.records import Computation, FittedNumber, Variant, evaluate_names, plan_slip, text_of
 from attncli.checks.slips.softmax import softmax_node
 from attncli.ops.normalizers import finite_max, safe_divide
+from attncli.plan.graph import Node
 
 FEW = 8  # factors that are all named
 SAME = 1e-4  # factors of heads that share a key head and are no further apart are taken for the same
@@ -149,22 +150,20 @@ def _blocks(case: Computation) -> Sequence[float]:
     return [*(size for size in BLOCKS if size < keys), keys] if read_rows(case) and is_finer else []
 
 
-def _float8_factors(case: Computation) -> Sequence[float]:
-    return FLOAT8_FACTORS if softmax_node(case) is not None else []
+ROWS = FittedNumber("rows", _blocks, is_whole=True)
 
 
 @plan_slip(
     "weights are a softmax",
+    softmax_node,
     is_rounding=True,
-    number=FittedNumber("factor", _float8_factors, is_whole=True),
+    number=FittedNumber("factor", lambda _: FLOAT8_FACTORS, is_whole=True),
 )
-def exponentials_in_float8(case: Computation, number: float) -> Iterator[Variant]:
+def exponentials_in_float8(case: Computation, node: Node, number: float) -> Iterator[Variant]:
     """The exponentials are rounded to float8 (e4m3) for their product with the values, and not in their sum."""
-    node = softmax_node(case)
-    if node is not None:
-        times = f", times {text_of(number)}," if number != 1 else ""
-        sentence = f"The exponentials{times} are rounded to float8_e4m3 for their product with the values alone."
-        yield Variant(case.with_function(node.name, _softmax_in_float8, factor=number), sentence)
+    times = f", times {text_of(number)}," if number != 1 else ""
+    sentence = f"The exponentials{times} are rounded to float8_e4m3 for their product with the values alone."
+    yield Variant(case.with_function(node.name, _softmax_in_float8, factor=number), sentence)
 
 
 def _softmax_in_float8(scores: Array, *, factor: float, temperature: float = 1.0) -> Array:
@@ -178,19 +177,13 @@ def _to_float8(x: Array) -> Array:
     return to_float8(x, FLOAT8[0]).astype(x.dtype)
 
 
-@plan_slip(
-    "there are keys and values, of no half type", is_rounding=True, number=FittedNumber("rows", _blocks, is_whole=True)
-)
+@plan_slip("there are keys and values, of no half type", is_rounding=True, number=ROWS)
 def float8_blocks(case: Computation, number: int) -> Iterator[Variant]:
     """Keys or values are rounded to float8 (e4m3), in blocks of rows that share a scale."""
     yield from _in_blocks(case, number, "float8_e4m3", LARGEST_FLOAT8, _to_float8)
 
 
-@plan_slip(
-    "there are keys and values, of no half type",
-    is_rounding=True,
-    number=FittedNumber("rows", _blocks, is_whole=True),
-)
+@plan_slip("there are keys and values, of no half type", is_rounding=True, number=ROWS)
 def int8_blocks(case: Computation, number: int) -> Iterator[Variant]:
     """Keys or values are rounded to 8-bit integers, in blocks of rows that share a scale."""
     yield from _in_blocks(case, number, "8-bit integers", LARGEST_INTEGER, np.round)
@@ -198,16 +191,13 @@ def int8_blocks(case: Computation, number: int) -> Iterator[Variant]:
 
 def _in_blocks(case: Computation, rows: int, what: str, largest: float, rounds: Round) -> Iterator[Variant]:
     """The plans whose keys, values, or both are rounded in blocks of rows to numbers of a type up to its largest."""
-    names, keys = read_rows(case), case.key_count
-    block = "row" if rows == 1 else f"block of {rows} rows" if rows < keys else "head"
+    names = read_rows(case)
+    block = "row" if rows == 1 else f"block of {rows} rows" if rows < case.key_count else "head"
     options = {"rows": rows, "largest": largest, "rounds": rounds}
-    for words in (("key",), ("value",), ("key", "value")):
-        if names.keys() >= {*words} and any(_is_rounded(case, names[word], options) for word in words):
-            changed = case
-            for word in words:
-                changed = changed.with_changed_value(names[word], _round_blocks, options=options)
-            of = " and ".join(f"{word}s" for word in words)
-            yield Variant(changed, f"The {of} are rounded to {what}, with a scale for each {block}.")
+    rounded = {word for word, name in names.items() if _is_rounded(case, name, options)}
+    choices = [words for words in (("key",), ("value",), ("key", "value")) if rounded & {*words}]
+    for changed, of in with_changed_rows(case, choices, _round_blocks, **options):
+        yield Variant(changed, f"The {of} are rounded to {what}, with a scale for each {block}.")
 
 
 def _is_rounded(case: Computation, name: str, options: Mapping[str, Any]) -> bool:

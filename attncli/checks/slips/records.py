@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array
@@ -109,6 +109,13 @@ class Computation:
         by_name = {**self.plan.by_name, **renamed, before: replace(node, name=before), name: changed}
         return self._with(by_name)
 
+    def with_changed_values(self, names: Iterable[str], function: Function, **options: Any) -> "Computation":
+        """The computation in which the value of each of some nodes is `function(its value before, **options)`."""
+        case = self
+        for name in names:
+            case = case.with_changed_value(name, function, options=options)
+        return case
+
     def before_changes(self, name: str) -> Node:
         """The node as it was before its value was changed by `with_changed_value`, however often."""
         node = self.plan.by_name[name]
@@ -138,8 +145,10 @@ class Variant:
 
 
 Number = float | tuple[float, ...]  # of a slip: a number, several, or a map
-Change = Callable[..., Iterator[Variant]]  # of a Computation, and of the number of a slip that has one
-
+# Of a Computation, what a slip finds in it, and the number of one that has it.
+Change = Callable[..., Iterator[Variant]]
+Decorator = Callable[[Change], Change]
+Find = Callable[[Computation], Any]  # what a slip changes, such as a node, or whether it can be made
 
 # Several numbers, such as which head's numbers each head has, that follow from what is expected, by the names of
 # results; NaN where nothing is expected.
@@ -202,70 +211,99 @@ _SLIPS: dict[str, Slip] = {}
 SLIPS: Mapping[str, Slip] = MappingProxyType(_SLIPS)
 
 
-def problem_slip(
-    applies_where: str,
-    *,
-    needs_all_heads: bool = False,
-    is_rounding: bool = False,
-    number: FittedNumber | None = None,
-) -> Callable[[Change], Change]:
-    """A decorator: the function yields changed problems; its name and docstring are the slip's name and sentence."""
-    more = {"needs_all_heads": needs_all_heads, "is_rounding": is_rounding}
-    return _register(applies_where, changes_problem=True, number=number, **more)
+class Traits(TypedDict, total=False):
+    """What is said of a slip beyond its sentence and where it applies: fields of `Slip`."""
+
+    needs_all_queries: bool
+    needs_all_heads: bool
+    needs_all_items: bool
+    is_paired: bool
+    is_rounding: bool
+    number: FittedNumber | None
 
 
-def plan_slip(
-    applies_where: str,
-    *,
-    needs_all_queries: bool = False,
-    needs_all_heads: bool = False,
-    needs_all_items: bool = False,
-    is_paired: bool = True,
-    is_rounding: bool = False,
-    number: FittedNumber | None = None,
-) -> Callable[[Change], Change]:
-    """A decorator: the function yields computations of changed plans; name and docstring are as of a `problem_slip`."""
-    needs = {
-        "needs_all_queries": needs_all_queries,
-        "needs_all_heads": needs_all_heads,
-        "needs_all_items": needs_all_items,
-        "is_paired": is_paired,
-        "is_rounding": is_rounding,
-    }
-    return _register(applies_where, changes_problem=False, number=number, **needs)
+def problem_slip(applies_where: str, find: Find | str | None = None, **traits: Unpack[Traits]) -> Decorator:
+    """A decorator: the function yields changed problems; its name and docstring are the slip's name and sentence.
+
+    With `find` it is called with what this finds, or the node of this name, too, but not with True. Where there is
+    none, or it is 0, empty or False, the slip can't be made, and its number has no candidates.
+    """
+    return _register(applies_where, find, changes_problem=True, **traits)
 
 
-def backward_slip(
-    applies_where: str,
-    *,
-    needs_all_heads: bool = False,
-    needs_all_items: bool = False,
-    is_paired: bool = True,
-    number: FittedNumber | None = None,
-) -> Callable[[Change], Change]:
+def plan_slip(applies_where: str, find: Find | str | None = None, **traits: Unpack[Traits]) -> Decorator:
+    """A decorator as `problem_slip`: the function yields computations of changed plans."""
+    return _register(applies_where, find, changes_problem=False, **traits)
+
+
+def backward_slip(applies_where: str, find: Find | str | None = None, **traits: Unpack[Traits]) -> Decorator:
     """A decorator as `plan_slip`, of a slip that changes gradients alone; it is made where the plan has some."""
-    needs = {"needs_all_heads": needs_all_heads, "needs_all_items": needs_all_items, "is_paired": is_paired}
+    return _register(applies_where, find, changes_problem=False, is_backward=True, **traits)
+
+
+def function_slip(applies_where: str, find: Find | str, **traits: Unpack[Traits]) -> Callable[[Function], Function]:
+    """A decorator: the function takes the place of that of a node; its name and docstring are those of a slip."""
+
+    def register(function: Function) -> Function:
+        @wraps(function)
+        def change(case: Computation, node: Node) -> Iterator[Variant]:
+            yield Variant(case.with_function(node.name, function))
+
+        plan_slip(applies_where, find, **traits)(change)
+        return function
+
+    return register
+
+
+def _register(
+    applies_where: str,
+    find: Find | str | None,
+    *,
+    changes_problem: bool,
+    is_backward: bool = False,
+    **traits: Unpack[Traits],
+) -> Decorator:
+    def found_in(case: Computation) -> Any:
+        if is_backward and not case.plan.has_gradients:
+            return None
+        return case.node(find) if isinstance(find, str) else True if find is None else find(case)
+
+    number = traits.get("number")
+    if number is not None:
+        candidates = number.candidates
+        traits["number"] = replace(number, candidates=lambda case: candidates(case) if found_in(case) else ())
 
     def register(change: Change) -> Change:
         @wraps(change)
-        def of_gradients(case: Computation, *numbers: Number) -> Iterator[Variant]:
-            if case.plan.has_gradients:
-                yield from change(case, *numbers)
+        def where_it_applies(case: Computation, *numbers: Number) -> Iterator[Variant]:
+            found = found_in(case)
+            if found:
+                yield from change(case, *([] if found is True else [found]), *numbers)
 
-        _register(applies_where, changes_problem=False, is_backward=True, number=number, **needs)(of_gradients)
-        return change
-
-    return register
-
-
-def _register(applies_where: str, *, changes_problem: bool, **more: Any) -> Callable[[Change], Change]:
-    def register(change: Change) -> Change:
         name, sentence = change.__name__, (change.__doc__ or "").partition("\n")[0]
         assert name not in _SLIPS, name
-        _SLIPS[name] = Slip(name, sentence, applies_where, change, changes_problem, **more)
+        _SLIPS[name] = Slip(
+            name, sentence, applies_where, where_it_applies, changes_problem, is_backward=is_backward, **traits
+        )
         return change
 
     return register
+
+
+def add_slips(decorate: Decorator, rows: Mapping[str, tuple[str, Change]]) -> None:
+    """Register the slips of a family, which apply in the same place: by name the sentence of each, and its change."""
+    for name, (sentence, change) in rows.items():
+
+        def own(case: Computation, *numbers: Number, change: Change = change) -> Iterator[Variant]:
+            return change(case, *numbers)
+
+        own.__name__, own.__doc__ = name, sentence
+        decorate(own)
+
+
+def of_stage(stage: str) -> Find:
+    """The node whose function a stage is for, where the plan has it."""
+    return lambda case: case.node_of_stage(stage)
 
 
 DIGITS, EVERY_DIGIT = 5, 17  # of a number in a sentence; 17 tell any two apart

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial, wraps
 from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
+from attncli.checks.slips.numbers import EPSILONS
 from attncli.checks.slips.records import (
     Computation,
     FittedNumber,
@@ -24,30 +26,40 @@ from attncli.problem.spec import ProblemSpec
 
 A_DECAY = "a recurrence has a decay"
 A_DELTA_RULE = "a recurrence has a delta rule"
-BOTH = "a recurrence has a decay and a delta rule"
-SQUARE = "a recurrence has states with as many rows as columns"
 
 Step = Callable[[Tokens], tuple[Array, Array]]  # of one token: what it reads, and the state after it
 
 
-def recurrence_node(case: Computation, *names: str) -> Node | None:
+def recurrence_node(case: Computation, reads: Sequence[str] = ()) -> Node | None:
     """The node of a recurrence of ours that reads these arrays; None elsewhere."""
     node = case.node_of_stage("recurrence")
-    if node is None or node.record is None or not node.record.is_built_in or not {*names} <= {*node.inputs}:
+    if node is None or node.record is None or not node.record.is_built_in or not {*reads} <= {*node.inputs}:
         return None
     return node
 
 
-def _with_steps(case: Computation, step: Step, *reads: str, sentence: str = "") -> Iterator[Variant]:
-    """The plan in which each token does something else with the state, where the recurrence reads these arrays."""
-    yield from _with_states(case, _step_by_step, *reads, sentence=sentence, step=step)
+def _step_slip(applies_where: str, *reads: str) -> Callable[[Step], Step]:
+    """A decorator: each token does what the function says, whose name and docstring are those of a slip.
+
+    The recurrence `reads` some arrays.
+    """
+
+    def register(step: Step) -> Step:
+        @wraps(step)
+        def change(case: Computation) -> Iterator[Variant]:
+            return _with_states(case, _step_by_step, *reads, step=step)
+
+        plan_slip(applies_where)(change)
+        return step
+
+    return register
 
 
 def _with_states(
     case: Computation, run: Callable[..., tuple[Array, Array]], *reads: str, sentence: str = "", **options: Any
 ) -> Iterator[Variant]:
     """The plan whose readings and last state are those of another recurrence of the same tokens."""
-    node = recurrence_node(case, *reads)
+    node = recurrence_node(case, reads)
     if node is None:
         return
     changed = case.with_function(node.name, _readings, run=run, **options)
@@ -116,74 +128,50 @@ def _after(token: Tokens, kept: Array, written: Array) -> tuple[Array, Array]:
     return token.query @ state, state
 
 
-@plan_slip(BOTH)
-def error_before_decay(case: Computation) -> Iterator[Variant]:
+@_step_slip("a recurrence has a decay and a delta rule", "decay", "beta")
+def error_before_decay(token: Tokens) -> tuple[Array, Array]:
     """The delta rule reads back from the state before its decay, instead of after it."""
-    yield from _with_steps(case, _error_before_decay, "decay", "beta")
-
-
-def _error_before_decay(token: Tokens) -> tuple[Array, Array]:
     return _after(token, _kept(token), _written(token, token.state))
 
 
-@plan_slip(A_DECAY)
-def decay_not_exponentiated(case: Computation) -> Iterator[Variant]:
+@_step_slip(A_DECAY, "decay")
+def decay_not_exponentiated(token: Tokens) -> tuple[Array, Array]:
     """The state is multiplied by the decay itself, a logarithm, instead of by its exponential."""
-    yield from _with_steps(case, _decay_itself, "decay")
-
-
-def _decay_itself(token: Tokens) -> tuple[Array, Array]:
     assert token.decay is not None
     kept = token.decay.mT * token.state
     return _after(token, kept, _written(token, kept))
 
 
-@plan_slip(A_DECAY)
-def decay_after_write(case: Computation) -> Iterator[Variant]:
+@_step_slip(A_DECAY, "decay")
+def decay_after_write(token: Tokens) -> tuple[Array, Array]:
     """The state decays after a token wrote to it, and what the token wrote decays too."""
-    yield from _with_steps(case, _decay_after_write, "decay")
-
-
-def _decay_after_write(token: Tokens) -> tuple[Array, Array]:
     state = _after(token, token.state, _written(token, token.state))[1]
     state = _kept(replace(token, state=state))
     return token.query @ state, state
 
 
-@plan_slip(A_DECAY)
-def no_decay(case: Computation) -> Iterator[Variant]:
+@plan_slip(A_DECAY, partial(recurrence_node, reads=("decay",)))
+def no_decay(case: Computation, node: Node) -> Iterator[Variant]:
     """The decay is forgotten: the state keeps all that was written."""
-    node = recurrence_node(case, "decay")
-    if node is not None:
-        yield Variant(case.with_changed_value(node.inputs["decay"], np.zeros_like))
+    yield Variant(case.with_changed_value(node.inputs["decay"], np.zeros_like))
 
 
-@plan_slip(A_DELTA_RULE)
-def no_beta(case: Computation) -> Iterator[Variant]:
+@plan_slip(A_DELTA_RULE, partial(recurrence_node, reads=("beta",)))
+def no_beta(case: Computation, node: Node) -> Iterator[Variant]:
     """Beta is forgotten: tokens write the whole difference of their value and what they read back."""
-    node = recurrence_node(case, "beta")
-    if node is not None:
-        yield Variant(case.with_changed_value(node.inputs["beta"], np.ones_like))
+    yield Variant(case.with_changed_value(node.inputs["beta"], np.ones_like))
 
 
-@plan_slip(A_DELTA_RULE)
-def no_read_back(case: Computation) -> Iterator[Variant]:
+@_step_slip(A_DELTA_RULE, "beta")
+def no_read_back(token: Tokens) -> tuple[Array, Array]:
     """What the state has for a key is not subtracted from the value: the delta rule writes β v."""
-    yield from _with_steps(case, _no_read_back, "beta")
-
-
-def _no_read_back(token: Tokens) -> tuple[Array, Array]:
     assert token.beta is not None
     return _after(token, _kept(token), token.beta * token.value)
 
 
-@plan_slip("there is a recurrence")
-def read_before_write(case: Computation) -> Iterator[Variant]:
+@_step_slip("there is a recurrence")
+def read_before_write(token: Tokens) -> tuple[Array, Array]:
     """Each query reads the state before its own token wrote to it."""
-    yield from _with_steps(case, _read_before_write)
-
-
-def _read_before_write(token: Tokens) -> tuple[Array, Array]:
     kept = _kept(token)
     return token.query @ kept, _after(token, kept, _written(token, kept))[1]
 
@@ -234,13 +222,14 @@ def _chunks_from_zeros(tokens: Tokens, *, size: int) -> tuple[Array, Array]:
     return np.concatenate([first[0], read], axis=-2), state
 
 
-@plan_slip(SQUARE)
+@plan_slip("a recurrence has states with as many rows as columns")
 def state_transposed(case: Computation) -> Iterator[Variant]:
     """The state is transposed: rows of value features are taken for rows of key features."""
     node = recurrence_node(case)
     if node is None or case.problem.lengths["d"] != case.problem.lengths["e"]:
         return
-    yield from _with_steps(case, _read_transposed, sentence="Queries read the transposed state: S q instead of Sᵀ q.")
+    sentence = "Queries read the transposed state: S q instead of Sᵀ q."
+    yield from _with_states(case, _step_by_step, sentence=sentence, step=_read_transposed)
     if "past_state" in node.inputs:
         changed = case.with_changed_value(node.inputs["past_state"], _transposed)
         yield Variant(changed, "past_state is read transposed, as [value features, key features].")
@@ -272,20 +261,21 @@ def readings_not_normalized(case: Computation) -> Iterator[Variant]:
     yield from _with_parameters(case.problem, "normalize", normalize=False)
 
 
-def _epsilons(case: Computation) -> Sequence[float]:
+def _recurrence_with_l2(case: Computation) -> Operator | None:
     recurrence = case.problem.recurrence
-    has_epsilon = recurrence is not None and recurrence.parameters.get("feature_map") == "l2"
-    return [10.0 ** (-half / 2) for half in range(-2, 25)] if has_epsilon else []
+    return recurrence if recurrence is not None and recurrence.parameters.get("feature_map") == "l2" else None
 
 
-@problem_slip("a recurrence normalizes queries and keys by l2", number=FittedNumber("eps", _epsilons))
-def feature_map_eps(case: Computation, number: float) -> Iterator[Variant]:
+@problem_slip(
+    "a recurrence normalizes queries and keys by l2",
+    _recurrence_with_l2,
+    number=FittedNumber("eps", lambda _: EPSILONS),
+)
+def feature_map_eps(case: Computation, recurrence: Operator, number: float) -> Iterator[Variant]:
     """The l2 norm of queries and keys has another eps."""
-    recurrence = case.problem.recurrence
-    if recurrence is not None and recurrence.parameters.get("feature_map") == "l2":
-        own = recurrence.parameters["eps"]
-        sentence = f"The eps of l2, added to the squared length, is {instead_of(number, own)}."
-        yield from _with_parameters(case.problem, "eps", sentence, eps=number)
+    own = recurrence.parameters["eps"]
+    sentence = f"The eps of l2, added to the squared length, is {instead_of(number, own)}."
+    yield from _with_parameters(case.problem, "eps", sentence, eps=number)
 
 
 def _with_parameters(problem: ProblemSpec, name: str, sentence: str = "", **given: Any) -> Iterator[Variant]:

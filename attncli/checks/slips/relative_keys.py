@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from math import sqrt
 from typing import Any
 
 from attncli.base.lazy_numpy import Array
-from attncli.checks.slips.records import Computation, Variant, plan_slip, problem_slip
+from attncli.checks.slips.records import Computation, Variant, function_slip, plan_slip, problem_slip
 from attncli.checks.slips.scale import own_scale
 from attncli.ops.disentangled import disentangled
 from attncli.ops.records import Operator
@@ -14,15 +15,13 @@ from attncli.ops.registry import look_up
 from attncli.ops.transformer_xl import transformer_xl
 from attncli.plan.graph import Node
 
-XL = "there are positions of Transformer-XL"
-DEBERTA = "there are disentangled positions"
 VECTORS = "queries are multiplied by vectors of distances"
 
 
-def _node(case: Computation, *functions: Any) -> Node | None:
-    """The node of the terms of positions, where it is computed by one of these functions; without any by whatever."""
+def _node(case: Computation, function: Any = None) -> Node | None:
+    """The node of the terms of positions, where a function computes it; without one whatever does."""
     node = case.node("relative_scores")
-    return node if node is not None and (not functions or node.function in functions) else None
+    return node if node is not None and function in (None, node.function) else None
 
 
 def _with_parameters(case: Computation, **changed: Any) -> Iterator[Variant]:
@@ -87,16 +86,9 @@ def no_relative_bias(case: Computation) -> Iterator[Variant]:
                 yield Variant(variant.changed, f"A bias of Transformer-XL is left out: {symbol}.")
 
 
-@plan_slip(XL)
-def no_relative_keys(case: Computation) -> Iterator[Variant]:
+@function_slip("there are positions of Transformer-XL", partial(_node, function=transformer_xl))
+def no_relative_keys(query: Array, **more: Any) -> Array:
     """The queries are not multiplied by the vectors of distances: that term of Transformer-XL is left out."""
-    node = _node(case, transformer_xl)
-    if node is not None:
-        yield Variant(case.with_function(node.name, _biases_alone))
-
-
-def _biases_alone(query: Array, **more: Any) -> Array:
-    """The terms of u and v."""
     return transformer_xl(query * 0, **more)
 
 
@@ -120,47 +112,32 @@ def scale_without_terms(case: Computation) -> Iterator[Variant]:
         yield Variant(replace(problem, scale=1 / sqrt(problem.lengths["d"])), sentence)
 
 
-@plan_slip("there are disentangled positions, with position to content")
-def p2c_reversed(case: Computation) -> Iterator[Variant]:
-    """Position to content has the query of the distance j − i, δ(j, i), in place of that of i − j."""
-    yield from _with_p2c(case, _p2c_reversed)
-
-
-@plan_slip("there are disentangled positions, with position to content, and as many queries as keys")
-def p2c_not_transposed(case: Computation) -> Iterator[Variant]:
-    """Position to content is not transposed: the key of the query's number is multiplied, and not that of the key's."""
-    if case.plan.pair_axes[-1].length == case.plan.pair_axes[-2].length:
-        yield from _with_p2c(case, _p2c_not_transposed)
-
-
-def _with_p2c(case: Computation, function: Any) -> Iterator[Variant]:
-    """The computation with another term of position to content."""
+def _p2c_node(case: Computation) -> Node | None:
+    """The node of the terms of disentangled positions, where position to content is one of them."""
     node = _node(case, disentangled)
-    if node is not None and node.options["terms"] != "c2p":
-        yield Variant(case.with_function(node.name, function))
+    return node if node is not None and node.options["terms"] != "c2p" else None
 
 
-def _terms(change: Any, *, terms: str, **more: Any) -> Array:
-    """The terms of disentangled positions, that of position to content changed."""
-    changed: Array = change(**more)
+def _square_p2c_node(case: Computation) -> Node | None:
+    """The same where there are as many queries as keys."""
+    return _p2c_node(case) if case.plan.pair_axes[-1].length == case.plan.pair_axes[-2].length else None
+
+
+@function_slip("there are disentangled positions, with position to content", _p2c_node)
+def p2c_reversed(*, query_positions: Array, key_positions: Array, terms: str, **more: Any) -> Array:
+    """Position to content has the query of the distance j − i, δ(j, i), in place of that of i − j."""
+    changed = disentangled(query_positions=-query_positions, key_positions=-key_positions, **more, terms="p2c")
+    return _terms(changed, terms, query_positions=query_positions, key_positions=key_positions, **more)
+
+
+@function_slip(
+    "there are disentangled positions, with position to content, and as many queries as keys", _square_p2c_node
+)
+def p2c_not_transposed(*, terms: str, **more: Any) -> Array:
+    """Position to content is not transposed: the key of the query's number is multiplied, and not that of the key's."""
+    return _terms(disentangled(**more, terms="p2c").mT, terms, **more)
+
+
+def _terms(changed: Array, terms: str, **more: Any) -> Array:
+    """The terms of disentangled positions, of which that of position to content is changed."""
     return changed if terms == "p2c" else disentangled(**more, terms="c2p") + changed
-
-
-def _p2c_reversed(**more: Any) -> Array:
-    """The terms, with queries of the distances j − i."""
-    return _terms(_of_reversed_distances, **more)
-
-
-def _of_reversed_distances(query_positions: Array, key_positions: Array, **more: Any) -> Array:
-    """Position to content of the distances j − i."""
-    return disentangled(query_positions=-query_positions, key_positions=-key_positions, **more, terms="p2c")
-
-
-def _p2c_not_transposed(**more: Any) -> Array:
-    """The terms, with position to content as its rows are keys and its columns queries."""
-    return _terms(_of_keys_in_rows, **more)
-
-
-def _of_keys_in_rows(**more: Any) -> Array:
-    """Position to content, not transposed."""
-    return disentangled(**more, terms="p2c").mT

@@ -32,15 +32,13 @@ def scores_rounded(case: Computation) -> Iterator[Variant]:
     yield from _rounded(case, "scores", size=LARGE)
 
 
-@plan_slip("weights are a softmax, in a type that holds so many decimals")
-def exponentials_rounded(case: Computation) -> Iterator[Variant]:
+@plan_slip("weights are a softmax, in a type that holds so many decimals", softmax_node)
+def exponentials_rounded(case: Computation, node: Node) -> Iterator[Variant]:
     """The exponentials of the scores are rounded before they are divided by their sum."""
-    node = softmax_node(case)
-    if node is not None:
-        for decimals in _decimals(case, LARGE):
-            count = count_of(decimals, "decimal")
-            sentence = f"The exponentials of the scores are rounded to {count} before they are divided."
-            yield Variant(case.with_function(node.name, softmax_of_rounded, decimals=decimals), sentence)
+    for decimals in _decimals(case, LARGE):
+        count = count_of(decimals, "decimal")
+        sentence = f"The exponentials of the scores are rounded to {count} before they are divided."
+        yield Variant(case.with_function(node.name, softmax_of_rounded, decimals=decimals), sentence)
 
 
 @problem_slip("the numbers are of a wider type than float16 and bfloat16, and the inputs are none of these")
@@ -64,9 +62,7 @@ def tf32_products(case: Computation) -> Iterator[Variant]:
     names = [node.inputs.get(name, "") for node, name in ((score, "query"), (score, "key"), (context, "value"))]
     weights = context.inputs.get("weights", "")
     if {*names, weights} <= case.plan.by_name.keys():
-        for name in dict.fromkeys([*names, weights]):
-            case = case.with_changed_value(name, _to_tf32)
-        yield Variant(case)
+        yield Variant(case.with_changed_values(dict.fromkeys([*names, weights]), _to_tf32))
 
 
 @plan_slip("there is an output, of a wider type than float16 and bfloat16", is_paired=False, is_rounding=True)
@@ -77,11 +73,10 @@ def output_in_half(case: Computation) -> Iterator[Variant]:
         yield Variant(changed, f"The output alone is rounded to {dtype}.")
 
 
-@plan_slip("there are weights, of a type that is not the narrowest", is_paired=False, is_rounding=True)
-def weights_in_half(case: Computation) -> Iterator[Variant]:
+@plan_slip("there are weights, of a type that is not the narrowest", find="context", is_paired=False, is_rounding=True)
+def weights_in_half(case: Computation, context: Node) -> Iterator[Variant]:
     """The weights are rounded to a narrower type before they are multiplied by the values."""
-    context = case.node("context")
-    if context is None or context.inputs.get("weights", "") not in case.plan.by_name:
+    if context.inputs.get("weights", "") not in case.plan.by_name:
         return
     for dtype in narrower_types(case):
         name, node = context.inputs["weights"], softmax_node(case)
@@ -139,9 +134,7 @@ def norm_in_half(case: Computation) -> Iterator[Variant]:
     """The norm of queries and keys is computed in half precision: its result is rounded."""
     names = [node.name for node in case.plan.nodes if node.stage == "qk_norm" and node.tapped_from is None]
     for dtype in half_types(case) if names else ():
-        changed = case
-        for name in names:
-            changed = changed.with_changed_value(name, to_type, options={"dtype": dtype})
+        changed = case.with_changed_values(names, to_type, dtype=dtype)
         yield Variant(changed, f"The result of the norm of queries and keys is rounded to {dtype}.")
 
 
@@ -169,7 +162,7 @@ def _rounded(case: Computation, name: str, size: int) -> Iterator[Variant]:
         return
     for decimals in _decimals(case, size):
         sentence = f"The {name} are rounded to {count_of(decimals, 'decimal')} before they are used."
-        yield Variant(case.with_changed_value(name, _round, options={"decimals": decimals}), sentence)
+        yield Variant(case.with_changed_value(name, np.round, options={"decimals": decimals}), sentence)
 
 
 def _decimals(case: Computation, size: int) -> list[int]:
@@ -232,7 +225,3 @@ def _rope_rounded(
     turned[..., one] = x[..., one] * cosine - x[..., other] * sine
     turned[..., other] = x[..., other] * cosine + x[..., one] * sine
     return turned
-
-
-def _round(x: Array, *, decimals: int) -> Array:
-    return np.round(x, decimals)

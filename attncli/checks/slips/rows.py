@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from attncli.base.lazy_numpy import Array, np
-from attncli.checks.slips.maps import expected_context, read_rows, same_part
+from attncli.checks.slips.maps import expected_context, others_of, read_rows, same_part, with_changed_rows
 from attncli.checks.slips.records import Computation, FittedNumber, Variant, evaluate_names, plan_slip
 from attncli.checks.slips.softmax import softmax_node
 from attncli.checks.slips.tiles import reads_of_context
+from attncli.plan.graph import Node
 
 MAX_KEYS, MAX_EMPTY = 512, 128  # among which empty rows are looked for, and how many there may be
 MAX_QUERIES = 512  # whose results may be those of others
@@ -15,6 +17,7 @@ PAGES = (8, 16, 32, 64, 128)
 FEW_ROWS, FEW_FEATURES, MANY_FEATURES = 12, 8, 32  # that a solution is looked for in
 MAX_PAGES = 128
 FEW_NAMED = 6  # rows that a sentence has
+BOTH = ("key", "value")
 NEAR = 0.05  # of the right computation's distance, from which a solution is worth a try
 STALE = (1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 128, 256)
 
@@ -109,10 +112,6 @@ def _range_of_rows(case: Computation, expected: Mapping[str, Array], kinds: Sequ
             yield first, count
 
 
-def _empty_rows(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
-    return _range_of_rows(case, expected, ("empty", "valueless"))
-
-
 def _missing_rows(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
     for first, count in _range_of_rows(case, expected, ("missing",)):
         if first + count < case.key_count:  # others are a tail
@@ -125,30 +124,29 @@ def _before(x: Array) -> Array:
     return np.concatenate([zeros, np.cumsum(x, axis=1)], axis=1)
 
 
-@plan_slip("weights are a softmax, of several keys", number=FittedNumber("first_and_count", solve=_empty_rows))
+@plan_slip(
+    "weights are a softmax, of several keys",
+    number=FittedNumber("first_and_count", solve=partial(_range_of_rows, kinds=("empty", "valueless"))),
+)
 def rows_of_zeros(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
     """Some keys and values are 0, as rows of a cache that were not written, and take part in the softmax."""
-    names, (first, count) = read_rows(case), number
-    which = f"Row {first}" if count == 1 else f"Rows {first} to {first + count - 1}"
-    options = {"first": first, "count": count}
-    for words in (("key", "value"), ("value",)):
-        if names.keys() >= {*words}:
-            changed = case
-            for word in words:
-                changed = changed.with_changed_value(names[word], _emptied, options=options)
-            what = " and ".join(f"{word}s" for word in words)
-            yield Variant(changed, f"{which} of the {what} {'is' if count == 1 else 'are'} 0, as if not written.")
+    first, count = number
+    which, are = (f"Row {first}", "is") if count == 1 else (f"Rows {first} to {first + count - 1}", "are")
+    for changed, what in with_changed_rows(case, (BOTH, ["value"]), _emptied, first=first, count=count):
+        yield Variant(changed, f"{which} of the {what} {are} 0, as if not written.")
 
 
-@plan_slip("weights are a softmax, of several keys", number=FittedNumber("first_and_count", solve=_missing_rows))
-def keys_left_out(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
+@plan_slip(
+    "weights are a softmax, of several keys",
+    softmax_node,
+    number=FittedNumber("first_and_count", solve=_missing_rows),
+)
+def keys_left_out(case: Computation, weights: Node, number: Sequence[int]) -> Iterator[Variant]:
     """Some keys before the last ones are left out, as a tile that is skipped."""
-    weights, (first, count) = softmax_node(case), number
-    if weights is not None:
-        options = {"first": first, "count": count}
-        changed = case.with_changed_value(weights.inputs["scores"], _hidden, options=options)
-        which = f"Key {first} is" if count == 1 else f"Keys {first} to {first + count - 1} are"
-        yield Variant(changed, f"{which} left out, as a tile that is skipped.")
+    first, count = number
+    changed = case.with_changed_value(weights.inputs["scores"], _hidden, options={"first": first, "count": count})
+    which = f"Key {first} is" if count == 1 else f"Keys {first} to {first + count - 1} are"
+    yield Variant(changed, f"{which} left out, as a tile that is skipped.")
 
 
 def _hidden(x: Array, *, first: int, count: int) -> Array:
@@ -173,15 +171,9 @@ def _stale_counts(case: Computation) -> Sequence[float]:
 @plan_slip("there are several keys and values", number=FittedNumber("rows", _stale_counts, is_whole=True))
 def rows_stale(case: Computation, number: int) -> Iterator[Variant]:
     """The last rows of the values, or of keys and values, are still those of the block before."""
-    names = read_rows(case)
     rows, are_those = ("row", "is the one") if number == 1 else (f"{number} rows", "are those")
-    for words in (("value",), ("key", "value")):
-        if names.keys() >= {*words}:
-            changed = case
-            for word in words:
-                changed = changed.with_changed_value(names[word], _repeated, options={"rows": number})
-            what = " and ".join(f"{word}s" for word in words)
-            yield Variant(changed, f"The last {rows} of the {what} {are_those} before: a block is stale.")
+    for changed, what in with_changed_rows(case, (["value"], BOTH), _repeated, rows=number):
+        yield Variant(changed, f"The last {rows} of the {what} {are_those} before: a block is stale.")
 
 
 def _repeated(x: Array, *, rows: int) -> Array:
@@ -236,14 +228,9 @@ def _change(of_pages: Array) -> Array:
 @plan_slip("there are several pages of keys and values", number=FittedNumber("tokens_and_pages", solve=_page_pairs))
 def pages_exchanged(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
     """Two pages of the values, of the keys, or of both are exchanged, as by a page table that is wrong."""
-    names, (tokens, one, other) = read_rows(case), number
-    for words in (("value",), ("key", "value"), ("key",)):
-        if names.keys() >= {*words}:
-            changed = case
-            for word in words:
-                changed = changed.with_changed_value(names[word], _exchanged, options={"pages": tuple(number)})
-            what = " and ".join(f"{word}s" for word in words)
-            yield Variant(changed, f"The pages {one} and {other} of the {what}, of {tokens} tokens, are exchanged.")
+    tokens, one, other = number
+    for changed, what in with_changed_rows(case, (["value"], BOTH, ["key"]), _exchanged, pages=tuple(number)):
+        yield Variant(changed, f"The pages {one} and {other} of the {what}, of {tokens} tokens, are exchanged.")
 
 
 def _exchanged(x: Array, *, pages: Sequence[int]) -> Array:
@@ -296,14 +283,7 @@ def values_permuted(case: Computation, number: Sequence[int]) -> Iterator[Varian
     name = read_rows(case).get("value", "")
     if name in case.plan.by_name and case.plan.by_name[name].shape[-2] == len(number):
         changed = case.with_changed_value(name, _rows_of, options={"rows": tuple(number)})
-        yield Variant(changed, f"The values are those of other keys: {_others(number)}.")
-
-
-def _others(order: Sequence[int]) -> str:
-    """Which rows have what of others, the first few of them."""
-    others = [f"{row} has that of {read}" for row, read in enumerate(order) if read != row]
-    more = f", and {len(others) - FEW_NAMED} more" if len(others) > FEW_NAMED else ""
-    return ", ".join(others[:FEW_NAMED]) + more
+        yield Variant(changed, f"The values are those of other keys: {others_of(number, FEW_NAMED)}.")
 
 
 def _rows_read(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
@@ -325,17 +305,17 @@ def _rows_read(case: Computation, expected: Mapping[str, Array]) -> Iterator[tup
 
 @plan_slip(
     "there are several queries, of which no more than a few hundred",
+    find="context",
     needs_all_queries=True,
     is_paired=False,
     number=FittedNumber("rows", solve=_rows_read),
 )
-def rows_permuted(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
+def rows_permuted(case: Computation, context: Node, number: Sequence[int]) -> Iterator[Variant]:
     """The results of queries are those of others, such as of the row before."""
-    context = case.node("context")
-    if context is None or context.shape[-2] != len(number):
+    if context.shape[-2] != len(number):
         return
     changed = case.with_changed_value("context", _rows_of, options={"rows": tuple(number)})
-    yield Variant(changed, f"The results of queries are those of others: row {_others(number)}.")
+    yield Variant(changed, f"The results of queries are those of others: row {others_of(number, FEW_NAMED)}.")
 
 
 def _rows_of(x: Array, *, rows: Sequence[int]) -> Array:

@@ -6,16 +6,16 @@ from dataclasses import replace
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.checks.slips.masks import rules_of
-from attncli.checks.slips.records import Computation, FittedNumber, Variant, plan_slip, problem_slip, without
+from attncli.checks.slips.records import Computation, FittedNumber, Variant, of_stage, plan_slip, problem_slip, without
 from attncli.checks.slips.scale import own_scale
 from attncli.ops import elementwise, structural
+from attncli.plan.graph import Node
 
 
-@plan_slip("there are as many queries as keys, of the same width", needs_all_queries=True)
-def query_key_swapped(case: Computation) -> Iterator[Variant]:
+@plan_slip("there are as many queries as keys, of the same width", of_stage("score"), needs_all_queries=True)
+def query_key_swapped(case: Computation, score: Node) -> Iterator[Variant]:
     """Queries and keys are swapped: the table of scores is K Qᵀ, with a row for each key."""
-    score = case.node_of_stage("score")
-    if score is None or not {"query", "key"} <= set(score.inputs):
+    if not {"query", "key"} <= set(score.inputs):
         return
     query, key = score.inputs["query"], score.inputs["key"]
     if query != key and case.plan[query].shape == case.plan[key].shape:
@@ -53,15 +53,14 @@ def softcap_after_mask(case: Computation) -> Iterator[Variant]:
         yield Variant(uncapped.with_changed_value(masked.name, elementwise.softcap, options=capped.options))
 
 
-@plan_slip("there is a softcap, and that is not 1")
-def softcap_incomplete(case: Computation) -> Iterator[Variant]:
+@plan_slip("there is a softcap, and that is not 1", find="capped_scores")
+def softcap_incomplete(case: Computation, capped: Node) -> Iterator[Variant]:
     """The softcap lacks one of its two factors: tanh(s / softcap) is not multiplied by it, or s is not divided."""
-    capped = case.node("capped_scores")
-    if capped is not None and capped.options.get("cap", 1) != 1:
+    if capped.options.get("cap", 1) != 1:
         sentence = "The softcap is not multiplied by: the scores are tanh(s / softcap), and none exceeds 1."
-        yield Variant(case.with_function(capped.name, _capped_at_one), sentence)
+        yield Variant(case.with_function(capped.name, lambda scores, cap: np.tanh(scores / cap)), sentence)
         sentence = "Scores are not divided by the softcap before the hyperbolic tangent: softcap · tanh(s)."
-        yield Variant(case.with_function(capped.name, _capped_undivided), sentence)
+        yield Variant(case.with_function(capped.name, lambda scores, cap: cap * np.tanh(scores)), sentence)
 
 
 @plan_slip("there is a softcap and a bias, of positions or the user's own")
@@ -85,9 +84,7 @@ def bias_scaled(case: Computation) -> Iterator[Variant]:
     scale, biases = own_scale(case.problem), _biases(case)
     if scale in (None, 1) or not biases or case.node_of_stage("score") is None:
         return
-    for name in biases:
-        case = case.with_changed_value(name, elementwise.scale, options={"scale": scale})
-    yield Variant(case)
+    yield Variant(case.with_changed_values(biases, elementwise.scale, scale=scale))
 
 
 @plan_slip("there is a bias, of positions or the user's own")
@@ -110,14 +107,14 @@ def bias_of_other_head(case: Computation) -> Iterator[Variant]:
 
 @plan_slip(
     "queries and keys have several features",
+    of_stage("score"),
     number=FittedNumber(
         "features", lambda case: range(1, case.problem.lengths.get("d", 1)), is_whole=True, is_size=True
     ),
 )
-def features_left_out(case: Computation, number: int) -> Iterator[Variant]:
+def features_left_out(case: Computation, score: Node, number: int) -> Iterator[Variant]:
     """Scores are products of some of the features alone, as where the last block of them is skipped."""
-    score = case.node_of_stage("score")
-    if score is None or "query" not in score.inputs:
+    if "query" not in score.inputs:
         return
     changed = case.with_changed_value(score.inputs["query"], _first_features, options={"count": number})
     yield Variant(changed, f"Only the first {count_of(number, 'feature')} of queries and keys are multiplied.")
@@ -133,13 +130,3 @@ def _biases(case: Computation) -> list[str]:
     bias = case.problem.bias
     adds = bias is not None and bool((np.isfinite(bias) & (bias != 0)).any())
     return [name for name in ("position_bias", *(["bias"] if adds else [])) if name in case.plan.by_name]
-
-
-def _capped_at_one(scores: Array, *, cap: float) -> Array:
-    limited: Array = np.tanh(scores / cap)
-    return limited
-
-
-def _capped_undivided(scores: Array, *, cap: float) -> Array:
-    limited: Array = cap * np.tanh(scores)
-    return limited

@@ -8,7 +8,16 @@ from typing import Any
 
 from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np
-from attncli.checks.slips.records import Computation, Function, Variant, plan_slip, problem_slip, without
+from attncli.checks.slips.records import (
+    Computation,
+    Function,
+    Variant,
+    function_slip,
+    of_stage,
+    plan_slip,
+    problem_slip,
+    without,
+)
 from attncli.checks.slips.scale import own_scale
 from attncli.ops import structural
 from attncli.ops.normalizers import finite_max, safe_divide, softmax
@@ -20,44 +29,54 @@ from attncli.problem.fields import LSE
 from attncli.problem.spec import ProblemSpec
 
 
+def softmax_node(case: Computation) -> Node | None:
+    """The node of the normalizer where that is the softmax."""
+    node = case.node_of_stage("normalize")
+    return node if node is not None and node.function is softmax else None
+
+
 @plan_slip("there are several queries or keys", needs_all_queries=True)
 def softmax_over_queries(case: Computation) -> Iterator[Variant]:
     """The softmax is over the queries instead of the keys: each column of the weights sums to 1, not each row."""
     yield from _over_other_axis(case, -2)
 
 
-@plan_slip("there are several heads", needs_all_heads=True)
-def softmax_over_heads(case: Computation) -> Iterator[Variant]:
+@plan_slip("there are several heads", of_stage("normalize"), needs_all_heads=True)
+def softmax_over_heads(case: Computation, node: Node) -> Iterator[Variant]:
     """The softmax is over the heads instead of the keys."""
-    node = case.node_of_stage("normalize")
-    if node is not None and len(node.axes) > 2 and node.axes[-3].letter == "h" and node.axes[-3].length > 1:
+    if len(node.axes) > 2 and node.axes[-3].letter == "h" and node.axes[-3].length > 1:
         yield from _over_other_axis(case, -3)
         if node.function is softmax:
             sentence = "The softmax is over the keys of all heads together instead of those of each head."
             yield Variant(case.with_function(node.name, _softmax_over_heads_and_keys), sentence)
 
 
-@plan_slip("weights are a softmax, of several keys")
-def softmax_twice(case: Computation) -> Iterator[Variant]:
+@plan_slip("weights are a softmax, of several keys", softmax_node)
+def softmax_twice(case: Computation, node: Node) -> Iterator[Variant]:
     """The softmax is taken twice, the second time of the weights."""
-    node = softmax_node(case)
-    if node is not None and node.shape[-1] > 1:
+    if node.shape[-1] > 1:
         yield Variant(case.with_changed_value(node.name, softmax))
 
 
-@plan_slip("there are several queries and weights are a softmax", needs_all_queries=True)
-def softmax_over_table(case: Computation) -> Iterator[Variant]:
+def _softmax_of_several_queries(case: Computation) -> Node | None:
+    node = softmax_node(case)
+    return node if node is not None and node.axes[-2].length > 1 else None
+
+
+@function_slip(
+    "there are several queries and weights are a softmax", _softmax_of_several_queries, needs_all_queries=True
+)
+def softmax_over_table(scores: Array, *, temperature: float = 1.0) -> Array:
     """The exponentials are divided by the sum of the whole table instead of their row's."""
-    node = softmax_node(case)
-    if node is not None and node.axes[-2].length > 1:
-        yield Variant(case.with_function(node.name, _softmax_over_table))
+    exponentials = np.exp((scores - finite_max(scores).max(axis=-2, keepdims=True)) / temperature)
+    total: Array = exponentials / exponentials.sum(axis=(-2, -1), keepdims=True)
+    return total
 
 
-@plan_slip("there are as many queries as keys and weights are a softmax", needs_all_queries=True)
-def sum_without_keepdims(case: Computation) -> Iterator[Variant]:
+@plan_slip("there are as many queries as keys and weights are a softmax", softmax_node, needs_all_queries=True)
+def sum_without_keepdims(case: Computation, node: Node) -> Iterator[Variant]:
     """The sums of the rows are not kept as a column (keepdims): column j is divided by the sum of row j."""
-    node = softmax_node(case)
-    if node is not None and node.axes[-2].length == node.axes[-1].length > 1:
+    if node.axes[-2].length == node.axes[-1].length > 1:
         yield Variant(case.with_function(node.name, _softmax_of_other_rows, keeps_max=True))
         sentence = "The maxima and sums of the rows are not kept as columns (keepdims): column j has those of row j."
         yield Variant(case.with_function(node.name, _softmax_of_other_rows, keeps_max=False), sentence)
@@ -71,12 +90,9 @@ def weights_transposed(case: Computation) -> Iterator[Variant]:
         yield Variant(case.with_function("context", _with_transposed_weights(context)))
 
 
-@plan_slip("weights are a softmax, and no softcap or norm keeps the scores small")
-def no_maximum(case: Computation) -> Iterator[Variant]:
+@plan_slip("weights are a softmax, and no softcap or norm keeps the scores small", softmax_node)
+def no_maximum(case: Computation, node: Node) -> Iterator[Variant]:
     """The maximum of the row is not subtracted before the exponentials, which overflow or vanish in their type."""
-    node = softmax_node(case)
-    if node is None:
-        return
     temperature = node.options.get("temperature", 1.0)
     for dtype in (case.dtype, "float32") if case.dtype in HALF else (case.dtype,):
         overflows_at = float(np.log(np.finfo(Precision(dtype).numpy_name).max)) * temperature
@@ -86,13 +102,11 @@ def no_maximum(case: Computation) -> Iterator[Variant]:
         yield Variant(case.with_function(node.name, _softmax_without_maximum, dtype=dtype), sentence)
 
 
-@plan_slip("weights are a softmax")
-def powers_of_two(case: Computation) -> Iterator[Variant]:
+@plan_slip("weights are a softmax", softmax_node)
+def powers_of_two(case: Computation, node: Node) -> Iterator[Variant]:
     """The weights are powers of 2 instead of e: exp2 without the factor log₂ e."""
-    node = softmax_node(case)
-    if node is not None:
-        temperature = node.options.get("temperature", 1.0) / log(2)
-        yield Variant(case.with_function(node.name, softmax, temperature=temperature))
+    temperature = node.options.get("temperature", 1.0) / log(2)
+    yield Variant(case.with_function(node.name, softmax, temperature=temperature))
 
 
 @problem_slip("the softmax has a temperature, and that is not 1")
@@ -110,11 +124,10 @@ def no_sink(case: Computation) -> Iterator[Variant]:
     return without(case, "sink")
 
 
-@plan_slip("the log-sum-exp is checked", is_paired=False)
-def lse_in_base_2(case: Computation) -> Iterator[Variant]:
+@plan_slip("the log-sum-exp is checked", find=LSE, is_paired=False)
+def lse_in_base_2(case: Computation, _: Node) -> Iterator[Variant]:
     """The log-sum-exp is the logarithm to base 2: lse / ln 2."""
-    if case.node(LSE) is not None:
-        yield Variant(case.with_changed_value(LSE, _in_base_2))
+    yield Variant(case.with_changed_value(LSE, lambda lse: lse / log(2)))
 
 
 @plan_slip("the log-sum-exp is checked, and there is a sink", is_paired=False)
@@ -124,34 +137,25 @@ def lse_without_sink(case: Computation) -> Iterator[Variant]:
         yield Variant(case.with_inputs(LSE, scores=case.plan["masked_scores"].name))
 
 
-@plan_slip("the log-sum-exp is checked", is_paired=False)
-def lse_without_maximum(case: Computation) -> Iterator[Variant]:
+@plan_slip("the log-sum-exp is checked", find=LSE, is_paired=False)
+def lse_without_maximum(case: Computation, node: Node) -> Iterator[Variant]:
     """The log-sum-exp lacks the maximum that was subtracted: it is log Σ exp(s − max)."""
-    node = case.node(LSE)
-    if node is not None:
-        yield Variant(case.with_changed_value(LSE, _without_maximum, {"scores": node.inputs["scores"]}))
-
-
-def _without_maximum(lse: Array, *, scores: Array) -> Array:
-    return lse - finite_max(scores)[..., 0]
-
-
-def _in_base_2(lse: Array) -> Array:
-    return lse / log(2)
+    inputs = {"scores": node.inputs["scores"]}
+    yield Variant(case.with_changed_value(LSE, lambda lse, scores: lse - finite_max(scores)[..., 0], inputs))
 
 
 @plan_slip("there is a sink, and weights are a softmax")
 def sink_not_exponentiated(case: Computation) -> Iterator[Variant]:
     """The sink itself is added to the sum of exponentials, instead of its exponential."""
-    yield from _with_sink(case, _sink_itself)
+    yield from _with_sink(case, lambda sink, _: sink)
     sentence = "The sink itself is added to the sum of exponentials of which no maximum is subtracted."
-    yield from _with_sink(case, _sink_itself_without_maximum, sentence)
+    yield from _with_sink(case, lambda sink, largest: sink * np.exp(-largest), sentence)
 
 
 @plan_slip("there is a sink, and weights are a softmax")
 def sink_without_maximum(case: Computation) -> Iterator[Variant]:
     """The row's maximum is subtracted from the scores, but not from the sink."""
-    yield from _with_sink(case, _sink_without_maximum)
+    yield from _with_sink(case, lambda sink, _: np.exp(sink))
 
 
 @plan_slip("each of several heads has a sink", needs_all_queries=True, needs_all_heads=True)
@@ -187,24 +191,6 @@ def _softmax_and_sink(scores: Array, *, in_sum: Function, temperature: float = 1
     return weights
 
 
-def _sink_itself(sink: Array, _largest: Array) -> Array:
-    return sink
-
-
-def _sink_itself_without_maximum(sink: Array, largest: Array) -> Array:
-    return sink * np.exp(-largest)
-
-
-def _sink_without_maximum(sink: Array, _largest: Array) -> Array:
-    return np.exp(sink)
-
-
-def softmax_node(case: Computation) -> Node | None:
-    """The node of the normalizer where that is the softmax."""
-    node = case.node_of_stage("normalize")
-    return node if node is not None and node.function is softmax else None
-
-
 def _over_other_axis(case: Computation, axis: int) -> Iterator[Variant]:
     """The plan whose normalizer works along another axis than that of the keys."""
     node = case.node_of_stage("normalize")
@@ -234,12 +220,6 @@ def _with_transposed_weights(context: Node) -> Function:
             return function(weights=weights.swapaxes(-1, -2), **others)
 
     return attend
-
-
-def _softmax_over_table(scores: Array, *, temperature: float = 1.0) -> Array:
-    exponentials = np.exp((scores - finite_max(scores).max(axis=-2, keepdims=True)) / temperature)
-    total: Array = exponentials / exponentials.sum(axis=(-2, -1), keepdims=True)
-    return total
 
 
 def _softmax_over_heads_and_keys(scores: Array, *, temperature: float = 1.0) -> Array:

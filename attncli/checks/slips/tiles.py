@@ -1,6 +1,6 @@
 """Slips of kernels that take keys tile by tile or in splits: sums that are not rescaled, keys too many or too few."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from math import e, exp, log
@@ -9,9 +9,11 @@ from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.checks.slips.records import (
+    Change,
     Computation,
     FittedNumber,
     Variant,
+    add_slips,
     evaluate_names,
     plan_slip,
     text_of,
@@ -32,27 +34,13 @@ WHERE = "weights are a softmax, of several keys, and the output their weighted s
 Attend = Callable[..., Array]
 
 
-def _tile_sizes(case: Computation) -> Sequence[float]:
-    return tile_sizes(case.key_count) if reads_of_context(case) is not None else []
-
-
-def _counts(case: Computation) -> Sequence[float]:
-    """How many keys a tail may have."""
-    return range(1, min(case.key_count, MAX_TAIL + 1)) if reads_of_context(case) is not None else ()
-
-
-def _pads(case: Computation) -> Sequence[float]:
-    return range(1, MAX_ZERO_KEYS + 1) if reads_of_context(case) is not None else ()
-
-
-def _splits(case: Computation) -> Sequence[float]:
-    keys = case.key_count if reads_of_context(case) is not None else 0
-    return [count for count in SPLITS if count <= keys]
-
-
-def _starts(case: Computation) -> Sequence[float]:
-    """Numbers that a running maximum may begin at."""
-    return [-start for start in (0.0, 1e2, 1e3, 1e4, 5e4, 1e5)] if softmax_node(case) is not None else []
+TILE = FittedNumber("tile", lambda case: tile_sizes(case.key_count), is_whole=True)
+TAIL = FittedNumber("keys", lambda case: range(1, min(case.key_count, MAX_TAIL + 1)), is_whole=True, is_size=True)
+ZERO_KEYS = FittedNumber("keys", lambda _: range(1, MAX_ZERO_KEYS + 1), is_whole=True, is_size=True)
+SPLIT = FittedNumber("splits", lambda case: [n for n in SPLITS if n <= case.key_count], is_whole=True)
+START = FittedNumber(
+    "value", lambda _: [-start for start in (0.0, 1e2, 1e3, 1e4, 5e4, 1e5)], is_whole=True, usual=STARTS
+)
 
 
 def reads_of_context(case: Computation) -> Node | None:
@@ -61,6 +49,15 @@ def reads_of_context(case: Computation) -> Node | None:
     if context is None or weights is None or context.function is not weighted_sum:
         return None
     return context if context.inputs.get("weights") == weights.name else None
+
+
+def _sums_values(case: Computation) -> bool:
+    return reads_of_context(case) is not None
+
+
+def _summed_weights(case: Computation) -> Node | None:
+    """The node of the softmax, where the context is the weighted sum by it."""
+    return softmax_node(case) if _sums_values(case) else None
 
 
 def _with_context(case: Computation, attend: Attend, sentence: str, **options: float) -> Iterator[Variant]:
@@ -74,37 +71,36 @@ def _with_context(case: Computation, attend: Attend, sentence: str, **options: f
     yield Variant(case.with_nodes(changed), sentence)
 
 
-@plan_slip(WHERE, number=FittedNumber("tile", _tile_sizes, is_whole=True))
-def accumulator_not_rescaled(case: Computation, number: int) -> Iterator[Variant]:
-    """In the online softmax the sum of values is not rescaled when a later tile has a larger maximum."""
-    sentence = f"The sum of values is not rescaled when a later tile of {count_of(number, 'key')} has a larger maximum."
-    yield from _with_context(case, _online, sentence, tile=number, rescales_values=False, rescales_sum=True)
+def _in_online_softmax(what: str, **options: bool) -> tuple[str, Change]:
+    """The sentence and the change of a slip of the online softmax, of what is wrong in each tile."""
+
+    def change(case: Computation, number: int) -> Iterator[Variant]:
+        sentence = f"{what[0].upper()}{what[1:]}".replace(" tile", f" tile of {count_of(number, 'key')}")
+        return _with_context(case, _online, sentence, tile=number, **options)
+
+    return f"In the online softmax {what}", change
 
 
-@plan_slip(WHERE, number=FittedNumber("tile", _tile_sizes, is_whole=True))
-def denominator_not_rescaled(case: Computation, number: int) -> Iterator[Variant]:
-    """In the online softmax the sum of exponentials is not rescaled when a later tile has a larger maximum."""
-    sentence = (
-        f"The sum of exponentials is not rescaled when a later tile of {count_of(number, 'key')} has a larger maximum."
-    )
-    yield from _with_context(case, _online, sentence, tile=number, rescales_values=True, rescales_sum=False)
+add_slips(
+    plan_slip(WHERE, _sums_values, number=TILE),
+    {
+        "accumulator_not_rescaled": _in_online_softmax(
+            "the sum of values is not rescaled when a later tile has a larger maximum.", rescales_values=False
+        ),
+        "denominator_not_rescaled": _in_online_softmax(
+            "the sum of exponentials is not rescaled when a later tile has a larger maximum.", rescales_sum=False
+        ),
+        "nothing_rescaled": _in_online_softmax(
+            "neither sum is rescaled when a later tile has a larger maximum.", rescales_values=False, rescales_sum=False
+        ),
+        "denominator_of_last_tile": _in_online_softmax(
+            "the sum of exponentials is that of the last tile alone.", keeps_sum=False
+        ),
+    },
+)
 
 
-@plan_slip(WHERE, number=FittedNumber("tile", _tile_sizes, is_whole=True))
-def nothing_rescaled(case: Computation, number: int) -> Iterator[Variant]:
-    """In the online softmax neither sum is rescaled when a later tile has a larger maximum."""
-    sentence = f"Neither sum is rescaled when a later tile of {count_of(number, 'key')} has a larger maximum."
-    yield from _with_context(case, _online, sentence, tile=number, rescales_values=False, rescales_sum=False)
-
-
-@plan_slip(WHERE, number=FittedNumber("tile", _tile_sizes, is_whole=True))
-def denominator_of_last_tile(case: Computation, number: int) -> Iterator[Variant]:
-    """In the online softmax the sum of exponentials is that of the last tile alone."""
-    sentence = f"The sum of exponentials is that of the last tile of {count_of(number, 'key')} alone."
-    yield from _with_context(case, _online, sentence, tile=number, rescales_values=True, keeps_sum=False)
-
-
-@plan_slip(WHERE, number=FittedNumber("tile", _tile_sizes, is_whole=True))
+@plan_slip(WHERE, _sums_values, number=TILE)
 def tail_stale(case: Computation, number: int) -> Iterator[Variant]:
     """What a tail does not fill of its tile still has the keys and values of the tile before, which take part."""
     missing = -case.key_count % number
@@ -115,18 +111,17 @@ def tail_stale(case: Computation, number: int) -> Iterator[Variant]:
         yield from _with_context(case, _with_stale_tail, sentence, tile=number)
 
 
-@plan_slip(WHERE, number=FittedNumber("tile", _tile_sizes, is_whole=True))
+@plan_slip(WHERE, _sums_values, number=TILE)
 def rescaled_in_another_base(case: Computation, number: int) -> Iterator[Variant]:
     """In the online softmax sums are rescaled by powers of another base than that of the exponentials."""
     for factor, wrong in ((1 / log(2), "exp((m − m′)/ln 2)"), (log(2), "2^(m − m′)")):
         sentence = (
             f"Both sums are rescaled by {wrong} instead of exp(m − m′) after each tile of {count_of(number, 'key')}."
         )
-        options = {"tile": number, "rescales_values": True, "rescales_sum": True, "power": factor}
-        yield from _with_context(case, _online, sentence, **options)
+        yield from _with_context(case, _online, sentence, tile=number, power=factor)
 
 
-@plan_slip(WHERE, number=FittedNumber("keys", _pads, is_whole=True, is_size=True))
+@plan_slip(WHERE, _sums_values, number=ZERO_KEYS)
 def zero_keys_take_part(case: Computation, number: int) -> Iterator[Variant]:
     """Keys and values of zeros that fill the last tile take part in the softmax, each with exp(0)."""
     sentence = (
@@ -137,7 +132,7 @@ def zero_keys_take_part(case: Computation, number: int) -> Iterator[Variant]:
     yield from _with_context(case, _with_zero_keys, sentence, count=number)
 
 
-@plan_slip(WHERE, number=FittedNumber("keys", _counts, is_whole=True, is_size=True))
+@plan_slip(WHERE, _sums_values, number=TAIL)
 def tail_dropped(case: Computation, number: int) -> Iterator[Variant]:
     """The last keys, which do not fill a tile, are left out."""
     which = "The last key is" if number == 1 else f"The last {number} keys are"
@@ -145,7 +140,7 @@ def tail_dropped(case: Computation, number: int) -> Iterator[Variant]:
     yield from _with_context(case, _without_tail, sentence, count=number)
 
 
-@plan_slip(WHERE, number=FittedNumber("splits", _splits, is_whole=True))
+@plan_slip(WHERE, _sums_values, number=SPLIT)
 def splits_averaged(case: Computation, number: int) -> Iterator[Variant]:
     """The results of splits of the keys are averaged without the weights that their sums give them."""
     sentence = f"The results of {number} splits of the keys are averaged, each with the same weight."
@@ -153,7 +148,7 @@ def splits_averaged(case: Computation, number: int) -> Iterator[Variant]:
         yield from _with_context(case, _merged_splits, sentence, splits=number, base=1.0, spreads=spreads)
 
 
-@plan_slip(WHERE, number=FittedNumber("splits", _splits, is_whole=True))
+@plan_slip(WHERE, _sums_values, number=SPLIT)
 def splits_merged_in_base_2(case: Computation, number: int) -> Iterator[Variant]:
     """The results of splits are merged by powers of 2 of a natural log-sum-exp, or by powers of e of one in base 2."""
     sentence = f"{number} splits of the keys are merged by powers of 2 of natural log-sum-exps, instead of powers of e."
@@ -163,22 +158,20 @@ def splits_merged_in_base_2(case: Computation, number: int) -> Iterator[Variant]
             yield from _with_context(case, _merged_splits, text, splits=number, base=base, spreads=spreads)
 
 
-@plan_slip(WHERE, number=FittedNumber("splits", _splits, is_whole=True))
+@plan_slip(WHERE, _sums_values, number=SPLIT)
 def splits_merged_without_maxima(case: Computation, number: int) -> Iterator[Variant]:
     """The results of splits are merged by their sums of exponentials, without the maxima that were subtracted."""
     sentence = f"{number} splits of the keys are merged by their sums of exponentials, without their maxima."
     for spreads in (False, True):
-        options = {"splits": number, "base": e, "keeps_maxima": False, "spreads": spreads}
-        yield from _with_context(case, _merged_splits, sentence, **options)
+        yield from _with_context(
+            case, _merged_splits, sentence, splits=number, base=e, keeps_maxima=False, spreads=spreads
+        )
 
 
-@plan_slip(LOW, is_paired=False, number=FittedNumber("value", _starts, is_whole=True, usual=STARTS))
-def maximum_not_below(case: Computation, number: float) -> Iterator[Variant]:
+@plan_slip(LOW, softmax_node, is_paired=False, number=START)
+def maximum_not_below(case: Computation, node: Node, number: float) -> Iterator[Variant]:
     """The running maximum begins at a finite number instead of −∞: exponentials of lower scores vanish."""
-    node, scale = softmax_node(case), own_scale(case.problem)
-    if node is None:
-        return
-    dtype = _type_of_exponentials(case)
+    scale, dtype = own_scale(case.problem), _type_of_exponentials(case)
     starts = {number: ""} if scale is None or number == 0 else {number * scale: " of the unscaled scores", number: ""}
     begins = text_of(number) if number >= 0 else f"−{text_of(-number)}"
     for start, what in starts.items() if _vanish_below(case, node, max(starts)) else ():
@@ -187,11 +180,10 @@ def maximum_not_below(case: Computation, number: float) -> Iterator[Variant]:
         yield Variant(case.with_function(node.name, _softmax_from_maximum, **options), sentence)
 
 
-@plan_slip(LOW, is_paired=False, number=FittedNumber("tile", _tile_sizes, is_whole=True))
-def maximum_0_after_hidden_tile(case: Computation, number: int) -> Iterator[Variant]:
+@plan_slip(LOW, _summed_weights, is_paired=False, number=TILE)
+def maximum_0_after_hidden_tile(case: Computation, node: Node, number: int) -> Iterator[Variant]:
     """The running maximum is 0 after a tile whose keys are all hidden: exponentials of low scores vanish."""
-    node = softmax_node(case)
-    if node is not None and "visible" in case.plan.by_name and _vanish_below(case, node, 0.0):
+    if "visible" in case.plan.by_name and _vanish_below(case, node, 0.0):
         dtype = _type_of_exponentials(case)
         sentence = f"The running maximum is 0 after a tile of {number} hidden keys: exponentials vanish in {dtype}."
         options = {"start": 0.0, "dtype": dtype, "tile": number}
@@ -236,7 +228,7 @@ def _online(
     *,
     temperature: float,
     tile: int,
-    rescales_values: bool,
+    rescales_values: bool = True,
     rescales_sum: bool = True,
     keeps_sum: bool = True,
     power: float = 1.0,

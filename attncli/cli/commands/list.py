@@ -26,8 +26,8 @@ SLIP, CONVENTION, BUG, KEY, MODEL, HEAD, SOURCE, WORD = (
 VOCABULARY = "vocabulary"  # the plural of a word
 # "module:function" of a wing that gives the names and summaries of a kind.
 OF_WINGS = {
-    SLIP: "attncli.checks.catalogue:summaries_of_slips",
-    BUG: "attncli.checks.catalogue:summaries_of_bugs",
+    SLIP: "attncli.checks.slips:summaries_of_slips",
+    BUG: "attncli.checks.bugs:summaries_of_bugs",
     MODEL: "attncli.models.families:summaries_of_families",
     HEAD: "attncli.models.heads:summaries_of_kinds",
 }
