@@ -1,6 +1,7 @@
 """The lengths of axes: arrays that share a letter agree, and labels, masks and biases fit the scores."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from attncli.base.axes import LEGEND, Length, Letters, bind_axes
@@ -299,16 +300,16 @@ def _hint_for_table(name: str, shape: tuple[int, ...], layout: Layout, lengths: 
     return None
 
 
-def shape_key_lengths(values: dict[str, Any], layout: Layout) -> dict[str, Any]:
-    """The values of a problem, those of `key_lengths` [b] where a table has one for each batch item, else [b n].
+def shape_key_lengths(spec: ProblemSpec) -> ProblemSpec:
+    """The problem with `key_lengths` [b] where a table has one for each batch item, else [b n].
 
     One row is that of the queries where there is one batch item, as '1 2 3' may be given for either.
     """
-    table = values["key_lengths"]
+    table = spec.key_lengths
     if table is None or table.ndim == 1:
-        return values
-    is_of_items = table.shape[1] == 1 or (len(table) == 1 and (layout.batch or 1) > 1)
-    return {**values, "key_lengths": table.reshape(-1)} if is_of_items else values
+        return spec
+    is_of_items = table.shape[1] == 1 or (len(table) == 1 and (spec.leading.batch or 1) > 1)
+    return replace(spec, key_lengths=table.reshape(-1)) if is_of_items else spec
 
 
 def _check_key_lengths(key_lengths: Array, lengths: Lengths) -> None:
