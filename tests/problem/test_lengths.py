@@ -178,17 +178,23 @@ def error_of(keys: Mapping[str, Any]) -> str:
     return ""
 
 
+def misshapen(array: np.ndarray) -> Iterator[np.ndarray]:
+    """An array with another length on each of its axes, with an axis less or more, and one of its numbers."""
+    for axis, length in enumerate(array.shape):
+        for other in {0, 1, length - 1, length + 1, 2 * length} - {length}:
+            yield np.take(array, range(other), axis, mode="wrap")
+    yield from (array[0], array[None], array[..., None], array.flat[0])
+
+
 @pytest.mark.parametrize("keys", ALL_PROBLEMS.values(), ids=ALL_PROBLEMS)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_a_length_that_is_zero_or_off_by_one_is_computed_or_an_error_that_names_a_key(keys: Mapping[str, Any]) -> None:
+def test_a_misshapen_array_is_computed_or_an_error_that_names_a_key(keys: Mapping[str, Any]) -> None:
     arrays = list(arrays_of(keys))
-    names = "|".join({*keys, "kv_heads", *(path[-1] for path, _ in arrays)})
+    names = "|".join({*keys, "heads", "kv_heads", *(path[-1] for path, _ in arrays)})
     for path, array in arrays:
-        for axis, length in enumerate(array.shape):
-            for other in (0, length - 1, length + 1):
-                cells = np.take(array, range(other), axis, mode="wrap")
-                error = error_of(with_array(keys, path, cells))
-                assert not error or re.search(rf"\b({names})\b", error), (path, axis, other, error)
+        for cells in misshapen(array):
+            error = error_of(with_array(keys, path, cells))
+            assert not error or re.search(rf"\b({names})\b", error), (path, array.shape, np.shape(cells), error)
 
 
 @pytest.mark.parametrize("keys", PROBLEMS.values(), ids=PROBLEMS)
