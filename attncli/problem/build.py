@@ -242,16 +242,16 @@ def _check(draft: Draft) -> ProblemSpec:
     """The problem of values of which none is missing; raises AttnError where they contradict each other."""
     values = with_positions(draft.values)
     check_inputs(values)
-    layout = layout_of(values)
-    lengths = bind_lengths(values, layout)
     spec = ProblemSpec(
         **values,
-        leading=layout,
-        lengths={letter: length.size for letter, length in lengths.items()},
+        leading=layout_of(values),
+        lengths={},
         origins=draft.origins,
         generators=draft.generators,
         unread=draft.unread,
     )
+    lengths = bind_lengths(spec)
+    spec = replace(spec, lengths={letter: length.size for letter, length in lengths.items()})
     spec = shape_key_lengths(shape_norms(spec, lengths))
     spec = split_parameters(shape_state_arrays(spec, lengths), lengths)
     check_labels(spec)
