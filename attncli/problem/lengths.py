@@ -271,11 +271,6 @@ def check_masks(spec: ProblemSpec, lengths: Lengths) -> None:
         _check_key_mask(spec.key_mask, lengths)
 
 
-def table_letters(layout: Layout, count: int) -> Letters:
-    """The letters of a mask or a bias with so many axes."""
-    return layout.letters(FIELDS["mask"], count)
-
-
 def _check_table(path: ErrorPath, table: Array, layout: Layout, lengths: Lengths, *, is_whole: bool = False) -> None:
     """Every axis has length 1 or that of the scores; the axis of keys may be shorter, unless the table `is_whole`."""
     field = FIELDS["index_scores" if is_whole else "mask"]
