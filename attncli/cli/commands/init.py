@@ -42,7 +42,6 @@ def _write_samples(folder: str | None, *, every_key: bool, force: bool) -> None:
     """Write the folder of samples; raises AttnError where it can't be one, or would lose a change without `force`."""
     from attncli.cli import streams
     from attncli.io.output_files import atomic_write_folder
-    from attncli.io.paths import SAMPLES, sample_files
 
     if every_key:
         raise AttnError("can't be given with --samples", where="--all", hint="leave out one of them")
