@@ -278,9 +278,5 @@ def common_dtype(names: Iterable[str]) -> str:
     distinct = set(names)
     if len(distinct) > 1:
         distinct = {str(np.result_type(*("float32" if name in HELD_AS_SINGLE else name for name in distinct)))}
-    return _own_name(distinct.pop()) if distinct else "float64"
-
-
-def _own_name(name: str) -> str:
-    """The name in NAMES for NumPy's name of a type: `float128` is this platform's `longdouble`."""
-    return name if name in NAMES else "longdouble"
+    name = distinct.pop() if distinct else "float64"
+    return name if name in NAMES else "longdouble"  # which NumPy calls float128, or by another width

@@ -10,9 +10,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from attncli.base.address_space import check_numpy_fits
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import import_object
+from attncli.base.memory import check_numpy_fits
 from attncli.cli import streams, usage_errors
 from attncli.cli.commands import COMMANDS, CommandRef
 from attncli.cli.usage_errors import is_problem

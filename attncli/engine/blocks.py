@@ -75,10 +75,6 @@ class BlockInput:
         value = astype_float(self.value, dtype)
         return self if value is self.value else replace(self, value=value)
 
-    def as_shared(self) -> "BlockInput":
-        """The same, not repeated for the query heads that share a key head."""
-        return BlockInput(self.name, self.value, self.axes, self.is_lookup, is_shared=True)
-
     def slice_block(self, block: Block, groups: int) -> Array:
         """The part that belongs to a block.
 

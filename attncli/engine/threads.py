@@ -16,9 +16,9 @@ from itertools import islice
 from threading import Event, Lock
 from typing import Any
 
-from attncli.base.address_space import address_space_left
 from attncli.base.errors import AttnError, missing_package
 from attncli.base.lazy_numpy import Array
+from attncli.base.memory import address_space_left
 from attncli.engine.block_task import BlockResult, BlockTask
 from attncli.engine.blocks import Block
 from attncli.engine.options import SERIAL, THREADS, RunOptions

@@ -110,7 +110,7 @@ def make_tile_plan(
         if exp_scale is not None:
             limit = typical_score_limit(product.left.value, product.right.value, product.scale * exp_scale)
     if all(value not in node.inputs.values() for node in nodes):
-        inputs[value] = inputs[value].as_shared()
+        inputs[value] = replace(inputs[value], is_shared=True)  # by the query heads of a key head
     sink = next((node.inputs["sink"] for node in plan.context_nodes if "sink" in node.inputs), None)
 
     summation = choose_summation(limit, features, rows * plan.groups, keys, dtype)

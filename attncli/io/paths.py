@@ -1,4 +1,4 @@
-"""Paths: the file and the entry that a text names, and what is said of one that can't be opened, or is never read."""
+"""Paths: the file and the entry that a text names, what is said of one that can't be read, and those of samples."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,6 +9,8 @@ from attncli.base.errors import AttnError
 
 STDIN = "-"
 SAMPLES = "samples"  # the folder that the guides use
+_PICTURES = (".svg", ".png", ".html")  # of the guides, among the samples, which no command reads
+_PACKAGE = Path(__file__).resolve().parents[1]
 
 _PICKLE = (
     "is a pickle of PyTorch's, which can run any code, and is not read",
@@ -140,3 +142,16 @@ def check_is_not_refused(path: Path, name: str | None = None) -> None:
     message, hint = _REFUSED.get(path.suffix.lower(), (None, None))
     if message is not None:
         raise AttnError(message, where=name or str(path), hint=hint)
+
+
+def sample_files() -> dict[str, bytes]:
+    """The contents of every sample by its path below the folder of samples: `published/illustrated.yaml`.
+
+    Raises AttnError where the package was installed without them.
+    """
+    # A wheel has them in the package, a checkout beside it.
+    folder = next((parent / SAMPLES for parent in (_PACKAGE, _PACKAGE.parent) if (parent / SAMPLES).is_dir()), None)
+    if folder is None:
+        raise AttnError("has no samples", where=str(_PACKAGE), hint="install attncli again, from an index of packages")
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix not in _PICTURES)
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths if "__pycache__" not in path.parts}

@@ -8,7 +8,7 @@ from attncli.base.errors import AttnError, missing_package
 from attncli.base.memory import format_bytes
 from attncli.io.inputs import Inputs
 from attncli.io.paths import name_of_path, opening, path_of
-from attncli.problem.tokenizer import encode
+from attncli.problem.tokens import encode
 
 MAX_SIZE = 2**27  # bytes: the largest known have a fifth of it
 

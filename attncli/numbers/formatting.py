@@ -56,7 +56,8 @@ class Style:
         """
         if not is_finite(number):
             return Decimal(0)
-        exponent = self._exponent(number) if is_written_with_exponent(number, self) else 0
+        has_exponent = is_written_with_exponent(number, self)
+        exponent = int(f"{number:.{self.decimals}e}".partition("e")[2]) if has_exponent else 0
         return Decimal(1).scaleb(exponent - self.decimals)
 
     def padded(self, number: float | Decimal) -> str:
@@ -68,10 +69,6 @@ class Style:
         if not is_finite(number) or is_written_with_exponent(number, self):
             return self.text(number)
         return fixed_text(number, self.decimals).replace("-", MINUS)
-
-    def _exponent(self, number: float | Decimal) -> int:
-        """The exponent that a number is written with."""
-        return int(f"{number:.{self.decimals}e}".partition("e")[2])
 
 
 def is_finite(number: float | Decimal) -> bool:

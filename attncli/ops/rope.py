@@ -274,7 +274,7 @@ def position_axes(parameters: Mapping[str, Any]) -> PositionAxes | None:
     """The axes of positions that the pairs read, by the parameters of rope that are in force; None for one."""
     frequencies, scaling = parameters.get("frequencies"), parameters.get("scaling")
     if frequencies is not None:
-        return PositionAxes(len(frequencies)) if frequencies.ndim > 1 else None
+        return PositionAxes(len(frequencies)) if np.ndim(frequencies) > 1 else None
     return scaling.position_axes if isinstance(scaling, RopeScaling) else None
 
 

@@ -111,14 +111,9 @@ def gradient_selection(problem: ProblemSpec) -> tuple[str, ...]:
     if not plan.has_gradients:
         raise AttnError("there is no output to differentiate", hint="give value, or leave out the gradient")
     paths = [path for node in plan.nodes if node.stage != GRADIENT for path in node.numbers.values()]
-    numbers = (gradient_name(".".join(path)) for path in paths if _is_given(problem, path))
+    given = (path for path in paths if len(path) == 1 or path[1] in getattr(problem, path[0]).given)
+    numbers = (gradient_name(".".join(path)) for path in given)
     return (OUTPUT, *plan.gradients_of_given, *(name for name in numbers if name in plan.by_name))
-
-
-def _is_given(problem: ProblemSpec, path: tuple[str, ...]) -> bool:
-    """Whether a number of the problem was given, and is not the default of its operator."""
-    value = getattr(problem, path[0])
-    return len(path) == 1 or path[1] in value.given
 
 
 def keys_unread_by_plan(problem: ProblemSpec) -> Mapping[str, str]:

@@ -1,30 +1,31 @@
-"""The only way to a ProblemSpec: values are converted, completed and checked, once."""
+"""The only way to a ProblemSpec: values are converted, completed and checked, once.
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+given values ─ PASSES ─► values in attn's own words ─ complete ─► nothing is missing ─ check ─► ProblemSpec
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
 from attncli.base.dtypes import common_dtype
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import np
-from attncli.problem import problem_cache, random_fill
+from attncli.problem import problem_cache
 from attncli.problem.arrays import ArrayOrigin, AxisLabels, EncodedArray, GivenArray
 from attncli.problem.check_operators import check_operators, check_positions, shape_norms, split_parameters
 from attncli.problem.convert import floating_type, to_field, to_unicode_labels
+from attncli.problem.draft import Draft, origins_of_changed
 from attncli.problem.inputs import check_inputs, unread_keys
 from attncli.problem.layout import laid_out, layout_of, layout_text, other_layouts, read_layout
 from attncli.problem.lengths import bind_lengths, check_labels, check_masks, shape_key_lengths
-from attncli.problem.packed_sequences import check_packed_sequences, with_positions
-from attncli.problem.paged_cache import read_pages
+from attncli.problem.random_fill import fill
 from attncli.problem.recurrences import check_has_one_order, shape_state_arrays
+from attncli.problem.sequences import check_packed_sequences, read_pages, with_positions
 from attncli.problem.spec import DEFAULTS, FIELDS, LABEL_KEYS, ProblemSpec
-from attncli.problem.tokenizer import TOKENIZER, split_sentence
-from attncli.problem.tokens import TOKEN_KEYS, choose_input, embed, look_up_tokens
+from attncli.problem.tokens import TOKEN_KEYS, choose_input, embed_sentence, look_up_tokens, split_sentence
 from attncli.problem.weights import transpose_weights
 
-NO_ORIGINS: Mapping[str, ArrayOrigin] = MappingProxyType({})
-NO_REASONS: Mapping[str, str] = MappingProxyType({})
+NO_ORIGINS: Mapping[str, ArrayOrigin] = {}
 # The arrays whose rows (0) or columns (1) the labels of a field name; the labels of the first that has some are used.
 LABELLED_AXES = {
     name: [
@@ -44,10 +45,6 @@ def build(
     `origins` has where fields were given; arrays that were read from files of their own know theirs. The values are
     read as the framework of a `convention` reads them, without one as attn does.
 
-    Each value is converted by its field's kind: arrays, tensors, data frames, nested lists and generators to arrays,
-    names of operators with their parameters to Operators. Then labels, types and embeddings are completed,
-    generators make their arrays, weights are transposed to in_out, and everything is checked against everything else.
-
     Raises AttnError whose path begins with a field's name, where a value can't be converted, is out of range, or
     contradicts another; UnknownNameError where there is no convention of that name.
 
@@ -55,38 +52,16 @@ def build(
     >>> spec.key.shape, spec.lengths["m"], spec.key_labels
     ((2, 2), 2, ('key_1', 'key_2'))
     """
-    converted, labels, dtypes = _convert(values)
-    numbers, reason = split_sentence(converted, origins)
-    unread = choose_input(converted, origins) | ({TOKENIZER: reason} if reason else {})
-    _set_labels(converted, labels)
-    if found_dtypes := [dtype for name, dtype in dtypes.items() if name in converted]:
-        converted.setdefault("dtype", common_dtype(found_dtypes))
-    _embed_sentence(converted)
-    look_up_tokens(converted, numbers)
-    use, given, origins = None, dict(converted), {**origins, **_origins_of_arrays(values)}
-    if numbers is not None:  # labels do not say which rows of their files these are
-        origins = _of_changed(origins, [name for name in TOKEN_KEYS if FIELDS[name].is_row_table])
-    if converted.get("page_table") is not None:
-        converted = read_pages(converted)
-    if convention is not None:
-        from attncli.problem.conventions import find_convention, read_words  # noqa: PLC0415 - most have none
-
-        converted, use = read_words(find_convention(convention), converted)
-    elif converted.get("recurrence") is not None:
-        check_has_one_order(converted)
-    if converted.get("layout") is not None:
-        converted = read_layout(converted)
-    if converted.get("cu_seqlens") is not None and convention is None:  # as kernels of packed sequences align them
-        converted.setdefault("align", "bottom_right")
-    if convention is not None or not {"layout", "page_table"}.isdisjoint(converted):
-        origins = _of_changed(origins, [name for name in given if converted.get(name) is not given[name]])
+    draft = Draft(values, origins, convention)
+    for make_next in PASSES:
+        draft = make_next(draft)
     try:
-        spec = _complete(converted, origins, unread)
+        spec = _complete(draft)
     except AttnError as error:
-        error.hint = "; ".join(filter(None, (error.hint or _layout_hint(converted), _array_layout_hint(converted))))
-        error.hint = error.hint or None
+        hints = (error.hint or _layout_hint(draft.values), _array_layout_hint(draft.values))
+        error.hint = "; ".join(filter(None, hints)) or None
         raise
-    return spec if use is None else replace(spec, convention=use)
+    return spec if draft.use is None else replace(spec, convention=draft.use)
 
 
 def replace_values(spec: ProblemSpec, values: Mapping[str, Any]) -> ProblemSpec:
@@ -97,9 +72,13 @@ def replace_values(spec: ProblemSpec, values: Mapping[str, Any]) -> ProblemSpec:
     kept = {name: getattr(spec, name) for name in FIELDS}
     if not {"cu_seqlens", "cu_seqlens_k"}.isdisjoint(values):  # positions follow from these
         kept |= {"positions": None, "positions_of_queries": None}
-    converted, _, _ = _convert(values)
-    filled = random_fill.RandomFill({**kept, **converted}, spec.unread, spec.generators)
-    return replace(_check(filled, _of_changed(spec.origins, values)), convention=spec.convention)
+    draft = Draft(
+        {**kept, **_convert(Draft(values)).values},
+        origins_of_changed(spec.origins, values),
+        unread=spec.unread,
+        generators=spec.generators,
+    )
+    return replace(_check(draft), convention=spec.convention)
 
 
 def problems_of_other_layouts(spec: ProblemSpec) -> Iterator[ProblemSpec]:
@@ -110,27 +89,6 @@ def problems_of_other_layouts(spec: ProblemSpec) -> Iterator[ProblemSpec]:
             yield replace_values(spec, read_layout({**arrays, "layout": layout}))
         except AttnError:
             continue
-
-
-def _of_changed(origins: Mapping[str, ArrayOrigin], names: Iterable[str]) -> Mapping[str, ArrayOrigin]:
-    """The origins where some arrays have other numbers than what they were read from."""
-    changed = {name: replace(origins[name], is_whole=False) for name in names if name in origins}
-    return {**origins, **changed} if changed else origins
-
-
-def _origins_of_arrays(values: Mapping[str, Any]) -> dict[str, ArrayOrigin]:
-    """Where the arrays that were read from files of their own are from, also those of operators: `score.w1`."""
-    arrays = {name: value for name, value in values.items() if type(value) is not np.ndarray}
-    if not arrays:
-        return {}
-    for name, value in list(arrays.items()):
-        if isinstance(value, Mapping) and len(value) == 1:
-            (parameters,) = value.values()
-            if isinstance(parameters, Mapping):
-                arrays |= {f"{name}.{parameter}": array for parameter, array in parameters.items()}
-    kinds = (GivenArray, EncodedArray)
-    read = {name: value.origin for name, value in arrays.items() if isinstance(value, kinds)}
-    return {name: origin for name, origin in read.items() if origin is not None}
 
 
 def check_name(name: str, where: str | Iterable[str] | None = None, others: Sequence[str] = ()) -> None:
@@ -144,12 +102,15 @@ def check_name(name: str, where: str | Iterable[str] | None = None, others: Sequ
         raise error
 
 
-def _convert(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, AxisLabels], dict[str, str]]:
-    """The converted values, the labels that came with arrays, and the floating types of the arrays, by their keys."""
+def _convert(draft: Draft) -> Draft:
+    """Convert each value by its field's kind, and note the labels, floating types and origins of arrays.
+
+    Arrays, tensors, data frames, nested lists and generators become arrays, names with their parameters Operators.
+    """
     converted: dict[str, Any] = {}
     labels: dict[str, AxisLabels] = {}
     dtypes: dict[str, str] = {}
-    for name, value in values.items():
+    for name, value in draft.values.items():
         check_name(name)
         if value is None:
             continue
@@ -168,50 +129,137 @@ def _convert(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, AxisL
                 labels[name] = field_value.axis_labels
             field_value = field_value.array
         converted[name] = field_value
-    return converted, labels, dtypes
+    array_origins = _origins_of_arrays(draft.values)
+    return replace(draft, values=converted, labels=labels, dtypes=dtypes, array_origins=array_origins)
 
 
-def _set_labels(values: dict[str, Any], labels: Mapping[str, AxisLabels]) -> None:
+def _origins_of_arrays(values: Mapping[str, Any]) -> dict[str, ArrayOrigin]:
+    """Where the arrays that were read from files of their own are from, also those of operators: `score.w1`."""
+    arrays = {name: value for name, value in values.items() if type(value) is not np.ndarray}
+    if not arrays:
+        return {}
+    for name, value in list(arrays.items()):
+        if isinstance(value, Mapping) and len(value) == 1:
+            (parameters,) = value.values()
+            if isinstance(parameters, Mapping):
+                arrays |= {f"{name}.{parameter}": array for parameter, array in parameters.items()}
+    kinds = (GivenArray, EncodedArray)
+    read = {name: value.origin for name, value in arrays.items() if isinstance(value, kinds)}
+    return {name: origin for name, origin in read.items() if origin is not None}
+
+
+def _set_labels(draft: Draft) -> Draft:
     """Set the labels that came with arrays, where they are not given."""
+    values = dict(draft.values)
+    labels = {name: axes for name, axes in draft.labels.items() if name in values}
     for name, axes in LABELLED_AXES.items() if labels else ():
-        found = [(owner, labels[owner][axis]) for owner, axis in axes if owner in labels and owner in values]
+        found = [(owner, labels[owner][axis]) for owner, axis in axes if owner in labels]
         owner, names = next(((owner, names) for owner, names in found if names), ("", None))
         if names:
             values.setdefault(name, to_unicode_labels(names, (owner,)))
+    return replace(draft, values=values)
 
 
-def _embed_sentence(values: dict[str, Any]) -> None:
-    """Set the tokens and embeddings of a sentence by its vocabulary; `random_fill` does where that is to be drawn."""
-    text, vocabulary = values.get("sentence"), values.get("vocabulary")
-    if text is None and vocabulary is None:
-        return
-    if text is None:
-        message = "vocabulary is given without sentence"
-        raise AttnError(message, where="sentence", hint="give both", keys=("vocabulary",))
-    if "embeddings" in values:
-        message, keys = "sentence and embeddings are both given", ("embeddings", "sentence", "vocabulary")
-        raise AttnError(message, where="embeddings", hint="leave out one of them", keys=keys)
-    if vocabulary is None:
-        return
-    tokens, values["embeddings"] = embed(text, vocabulary)
-    values.setdefault("tokens", tokens)
+def _set_dtype(draft: Draft) -> Draft:
+    """Set the common floating type of the arrays, where none is given."""
+    found = [dtype for name, dtype in draft.dtypes.items() if name in draft.values]
+    if not found or "dtype" in draft.values:
+        return draft
+    return replace(draft, values={**draft.values, "dtype": common_dtype(found)})
 
 
-def _complete(
-    converted: Mapping[str, Any],
-    origins: Mapping[str, ArrayOrigin] = NO_ORIGINS,
-    unread: Mapping[str, str] = NO_REASONS,
-) -> ProblemSpec:
-    """The problem of converted values, weights as they are stored: generators make their arrays, and all is checked."""
-    in_out = transpose_weights(converted) if converted.get("weight_layout") == "out_in" else converted
-    form = problem_cache.cache_key(in_out) if not unread else None
-    known = problem_cache.recall(form, in_out, origins)
+def _set_origins(draft: Draft) -> Draft:
+    """Note the files that arrays were read from; the labels of a sentence do not say which rows of theirs are used."""
+    origins: Mapping[str, ArrayOrigin] = {**draft.origins, **draft.array_origins}
+    if draft.token_numbers is not None:
+        origins = origins_of_changed(origins, [name for name in TOKEN_KEYS if FIELDS[name].is_row_table])
+    return replace(draft, origins=origins)
+
+
+def _gather_pages(draft: Draft) -> Draft:
+    """Put the keys and values of each batch item in place of pages, where there is a page table."""
+    return draft if draft.values.get("page_table") is None else draft.rearranged(read_pages(draft.values))
+
+
+def _apply_convention(draft: Draft) -> Draft:
+    """Put attn's own words in place of those of the convention; without one, refuse what can be read in two ways."""
+    if draft.convention is None:
+        if draft.values.get("recurrence") is not None:
+            check_has_one_order(draft.values)
+        return draft
+    from attncli.problem.conventions import find_convention, read_words  # noqa: PLC0415 - most have none
+
+    values, use = read_words(find_convention(draft.convention), draft.values)
+    return replace(draft.rearranged(values), use=use)
+
+
+def _order_axes(draft: Draft) -> Draft:
+    """Put the axes of queries, keys and values in attn's order, where a layout says theirs."""
+    return draft if draft.values.get("layout") is None else draft.rearranged(read_layout(draft.values))
+
+
+def _align_packed_sequences(draft: Draft) -> Draft:
+    """Align queries of packed sequences bottom right, as kernels do, unless it is said how, or by a convention."""
+    values = draft.values
+    if values.get("cu_seqlens") is None or "align" in values or draft.convention is not None:
+        return draft
+    return replace(draft, values={**values, "align": "bottom_right"})
+
+
+# What happens to the values that are given, in this order: each pass makes the next draft of one.
+PASSES: Sequence[Callable[[Draft], Draft]] = (
+    _convert,
+    split_sentence,
+    choose_input,
+    _set_labels,
+    _set_dtype,
+    embed_sentence,
+    look_up_tokens,
+    _set_origins,
+    _gather_pages,
+    _apply_convention,
+    _order_axes,
+    _align_packed_sequences,
+)
+
+
+def _complete(draft: Draft) -> ProblemSpec:
+    """The problem of values in attn's own words: weights become in_out, and missing arrays and defaults are set."""
+    if draft.values.get("weight_layout") == "out_in":
+        draft = replace(draft, values=transpose_weights(draft.values))
+    form = problem_cache.cache_key(draft.values) if not draft.unread else None
+    known = problem_cache.recall(form, draft.values, draft.origins)
     if known is not None:
         return known
-    filled = random_fill.fill(in_out)
-    unread = {**unread, **filled.unread, **unread_keys(filled.values)}
-    spec = _check(replace(filled, values={**DEFAULTS, **filled.values}, unread=unread), origins)
-    problem_cache.keep(form, in_out, spec)
+    filled = fill(draft)
+    unread = {**filled.unread, **unread_keys(filled.values)}
+    spec = _check(replace(filled, values={**DEFAULTS, **filled.values}, unread=unread))
+    problem_cache.keep(form, draft.values, spec)
+    return spec
+
+
+def _check(draft: Draft) -> ProblemSpec:
+    """The problem of values of which none is missing; raises AttnError where they contradict each other."""
+    values = with_positions(draft.values)
+    check_inputs(values)
+    spec = ProblemSpec(
+        **values,
+        leading=layout_of(values),
+        lengths={},
+        origins=draft.origins,
+        generators=draft.generators,
+        unread=draft.unread,
+    )
+    lengths = bind_lengths(spec)
+    spec = replace(spec, lengths={letter: length.size for letter, length in lengths.items()})
+    spec = shape_key_lengths(shape_norms(spec, lengths))
+    spec = split_parameters(shape_state_arrays(spec, lengths), lengths)
+    check_labels(spec)
+    check_packed_sequences(spec, lengths)
+    check_positions(spec, lengths)
+    check_operators(spec, lengths)
+    check_masks(spec, lengths)
+    _ = spec.selected_queries  # raises AttnError for a label that is not there
     return spec
 
 
@@ -237,33 +285,7 @@ def _array_layout_hint(converted: Mapping[str, Any]) -> str | None:
 def _is_problem(converted: Mapping[str, Any]) -> bool:
     """Whether a problem can be made of converted values."""
     try:
-        _complete(converted)
+        _complete(Draft(converted))
     except AttnError:
         return False
     return True
-
-
-def _check(filled: random_fill.RandomFill, origins: Mapping[str, ArrayOrigin]) -> ProblemSpec:
-    """The problem of converted values; raises AttnError where they contradict each other."""
-    values = with_positions(filled.values)
-    check_inputs(values)
-    layout = layout_of(values)
-    lengths = bind_lengths(values, layout)
-    values = shape_key_lengths(shape_norms(values, layout, lengths), layout)
-    values = split_parameters(shape_state_arrays(values, layout, lengths), layout, lengths)
-    sizes = {letter: length.size for letter, length in lengths.items()}
-    spec = ProblemSpec(
-        **values,
-        leading=layout,
-        lengths=sizes,
-        origins=origins,
-        generators=filled.generators,
-        unread=filled.unread,
-    )
-    check_labels(spec)
-    check_packed_sequences(spec, lengths)
-    check_positions(spec, lengths)
-    check_operators(spec, lengths)
-    check_masks(spec, lengths)
-    _ = spec.selected_queries  # raises AttnError for a label that is not there
-    return spec

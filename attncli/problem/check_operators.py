@@ -2,8 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from attncli.base.axes import Length, bind_axes
@@ -13,9 +12,7 @@ from attncli.base.text import count_of, there_are
 from attncli.ops.norms import USES, array_letters, arrays_by_role, is_over_all
 from attncli.ops.records import Operator, OperatorUse, Parameter, PositionAxes
 from attncli.ops.registry import failures_named, operators
-from attncli.problem.differences import check_difference
 from attncli.problem.inputs import is_read
-from attncli.problem.layout import Layout
 from attncli.problem.lengths import Lengths, context_features
 from attncli.problem.mask_expressions import MaskExpression, column_path
 from attncli.problem.recurrences import check_recurrence
@@ -36,21 +33,21 @@ class _Rows:
         return self.heads * self.features.size
 
 
-def shape_norms(values: Mapping[str, Any], layout: Layout, lengths: Lengths) -> dict[str, Any]:
-    """The values of a problem in which vectors of each head are [h d], and one of all heads together is [h·d].
+def shape_norms(spec: ProblemSpec, lengths: Lengths) -> ProblemSpec:
+    """The problem in which vectors of norms of each head are [h d], and one of all heads together is [h·d].
 
     Each may be given as the other.
     """
-    shaped = dict(values)
+    shaped: dict[str, Any] = {}
     for key in USES:
-        operator = values[key]
-        if isinstance(operator, Operator) and operator.arrays:
+        operator = getattr(spec, key)
+        if operator is not None and operator.arrays:
             arrays = {
-                name: _shaped(array, is_over_all(operator), _rows(role, values, layout, lengths))
+                name: _shaped(array, is_over_all(operator), _rows(role, spec, lengths))
                 for role, name, array in arrays_by_role(key, operator)
             }
             shaped[key] = Operator(operator.record, {**operator.given, **arrays})
-    return shaped
+    return replace(spec, **shaped) if shaped else spec
 
 
 def _shaped(array: Array, is_over_all: bool, rows: _Rows | None) -> Array:
@@ -62,24 +59,24 @@ def _shaped(array: Array, is_over_all: bool, rows: _Rows | None) -> Array:
     return array.reshape(rows.heads, -1) if array.shape == (rows.all_features,) else array
 
 
-def split_parameters(values: Mapping[str, Any], layout: Layout, lengths: Lengths) -> dict[str, Any]:
-    """The values of a problem in which arrays of positions that each head has are [h …], and not [… h·d]."""
-    operator = values["position"]
-    if not isinstance(operator, Operator) or layout.heads == 1 or "d" not in lengths:
-        return dict(values)
-    width, arrays = lengths["d"].size, dict(operator.arrays)
-    for name, array in arrays.items():
+def split_parameters(spec: ProblemSpec, lengths: Lengths) -> ProblemSpec:
+    """The problem in which arrays of positions that each head has are [h …], and not [… h·d]."""
+    operator, heads = spec.position, spec.leading.heads
+    if operator is None or heads == 1 or "d" not in lengths:
+        return spec
+    width, split = lengths["d"].size, dict[str, Array]()
+    for name, array in operator.arrays.items():
         parameter = operator.record.parameter(name)
-        is_merged = array.ndim == len(parameter.letters) and array.shape[-1] == layout.heads * width
+        is_merged = array.ndim == len(parameter.letters) and array.shape[-1] == heads * width
         if "h" in parameter.leading and parameter.letters[-1] == "d" and is_merged:
-            arrays[name] = np.moveaxis(array.reshape(*array.shape[:-1], layout.heads, width), -2, 0)
-    return {**values, "position": Operator(operator.record, {**operator.given, **arrays})}
+            split[name] = np.moveaxis(array.reshape(*array.shape[:-1], heads, width), -2, 0)
+    return replace(spec, position=Operator(operator.record, {**operator.given, **split})) if split else spec
 
 
-def bind_norm(key: str, operator: Operator, values: Mapping[str, Any], layout: Layout, lengths: Lengths) -> None:
+def _bind_norm(key: str, operator: Operator, spec: ProblemSpec, lengths: Lengths) -> None:
     """Raise AttnError where an array of a norm does not fit the heads and features that it belongs to."""
     for role, name, array in arrays_by_role(key, operator):
-        rows = _rows(role, values, layout, lengths)
+        rows = _rows(role, spec, lengths)
         assert rows is not None  # a key that is read has something to normalize
         letters, bound = array_letters(key, operator, name), dict(lengths)
         owner = f"all heads together have {count_of(rows.all_features, 'feature')} ({letters[-1]})"
@@ -89,15 +86,16 @@ def bind_norm(key: str, operator: Operator, values: Mapping[str, Any], layout: L
         bind_axes(bound, (key, name), letters, array.shape, leading=leading)
 
 
-def _rows(role: str, values: Mapping[str, Any], layout: Layout, lengths: Lengths) -> _Rows | None:
+def _rows(role: str, spec: ProblemSpec, lengths: Lengths) -> _Rows | None:
     """What a norm of a role is applied to; None where scores are given in its place."""
+    layout = spec.leading
     *heads, letter = next(use.letters[role] for use in USES.values() if role in use.letters)
     features = lengths.get(letter)
     if features is not None and role == "context":
-        features = context_features(values["context"], features)
+        features = context_features(spec.context, features)
     if features is None:
         return None
-    if role == "context" and values["difference"] is not None:
+    if role == "context" and spec.difference is not None:
         owner = f"{features.owner}; the values of a pair have {2 * features.size} (e)"
         return _Rows("h", layout.heads // 2, Length(2 * features.size, owner, features.key))
     if not heads:  # a sequence, of which heads are made
@@ -187,7 +185,7 @@ def check_operators(spec: ProblemSpec, lengths: Lengths) -> None:
     if "recurrence" in by_field:
         check_recurrence(spec, lengths)
     if "difference" in by_field:
-        check_difference(spec)
+        _check_difference(spec)
     if "mask" in by_field:
         _check_mask(spec, by_field["mask"])
     for name, operator in by_field.items():
@@ -257,7 +255,7 @@ def _check_operator(name: str, operator: Operator, lengths: Lengths, spec: Probl
     is_out_in = spec.weight_layout == "out_in"
     leading = ("h",) if spec.leading.has_heads and name in PER_HEAD_FIELDS else ()
     if name in USES:
-        bind_norm(name, operator, vars(spec), spec.leading, lengths)
+        _bind_norm(name, operator, spec, lengths)
         return
     for parameter_name, array in operator.arrays.items():
         parameter, shape = record.parameter(parameter_name), array.shape
@@ -329,6 +327,20 @@ def _check_position(spec: ProblemSpec, position: Operator) -> None:
     if record.acts_on == "products" and "dot" not in (score.name, score.unscaled):
         message = f"{record.name} adds keys to a dot product; the score is {score.name}"
         raise AttnError(message, where="position", hint="score with dot or scaled_dot")
+
+
+def _check_difference(spec: ProblemSpec) -> None:
+    """Heads are pairs, and what reads the weights of a difference is a weighted sum of values."""
+    layout = spec.leading
+    for key, count, noun in (("heads", layout.heads, "head"), ("kv_heads", layout.kv_heads, "key head")):
+        if count % 2:
+            message = "subtracts the weights of one head of each pair from those of the other; "
+            message += there_are(count, noun)
+            hint = "give heads: 2, with the queries and keys of both maps side by side" if key == "heads" else None
+            raise AttnError(message, where="difference", hint=hint, keys=("difference", key))
+    if spec.context.record.name != "weighted_sum":
+        message = f"weights of a difference may be negative, and {spec.context.record.name} is not a weighted sum"
+        raise AttnError(message, where="context", hint="leave out context", keys=("context", "difference"))
 
 
 def _check_index_rope(spec: ProblemSpec, lengths: Lengths) -> None:

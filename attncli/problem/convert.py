@@ -45,7 +45,7 @@ from attncli.problem.operators import (
     to_array_or_generator,
     to_operator,
 )
-from attncli.problem.tokenizer import to_splitter
+from attncli.problem.tokens import to_splitter
 from attncli.problem.vocabularies import SMALL_NAME, small_vocabulary
 
 FLOATING_TYPES = frozenset(NAMES) - {*HELD_AS_SINGLE}  # of arrays of NumPy's own

@@ -254,8 +254,10 @@ def _layout_of_table(values: Mapping[str, Any], name: str) -> Layout:
 
 
 def _heads_of_array(values: Mapping[str, Any], name: str, owner: str) -> int:
-    """The number of heads of an array [b h n d]; a number that is given must be the same."""
+    """The number of heads of an array [b h n d], at least one; a number that is given must be the same."""
     count = int(values[owner].shape[1])
+    if count == 0:
+        raise AttnError("has no numbers", where=owner)
     given = values[name]
     if given is not None and given != count:
         raise AttnError(f"{name} is {given}; {owner} has {count_of(count, 'head')} on its second axis", where=name)

@@ -1,25 +1,23 @@
 """The lengths of axes: arrays that share a letter agree, and labels, masks and biases fit the scores."""
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
 from attncli.base.axes import LEGEND, Length, Letters, bind_axes
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of, there_are
 from attncli.ops.records import Operator
-from attncli.problem.fields import INPUTS, PROJECTIONS, TABLES, given_table
+from attncli.problem.fields import INPUTS, PROJECTIONS, TABLES
 from attncli.problem.layout import Layout
 from attncli.problem.mask_expressions import MaskExpression, column_path
 from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.problem.weights import (
     PACKED,
-    Heads,
     array_noun,
     has_latent,
     has_projection,
     letters_of,
-    packed_parts,
+    parts_of_problem,
 )
 
 Lengths = dict[str, Length]
@@ -36,65 +34,66 @@ _MATRICES.remove("w_o")
 _VECTORS = [name for name in _INPUTS if FIELDS[name].kind == "vector" and not FIELDS[name].packs]
 
 
-def bind_lengths(values: Mapping[str, Any], layout: Layout) -> Lengths:
+def bind_lengths(spec: ProblemSpec) -> Lengths:
     """The length of each axis letter as one head has it, from the shapes of all arrays of a problem.
 
     Weights are in_out. Raises AttnError that names both arrays where two of them disagree.
     """
-    lengths = _bind_inputs(values, layout)
-    _check_sizes(values, layout, lengths)
-    head_lengths = _lengths_of_one_head(values, layout, lengths)
-    if values["past_value"] is not None:
-        _bind_cache(values, layout, lengths, head_lengths)
-    _bind_output(values, layout, head_lengths)
+    lengths = _bind_inputs(spec)
+    _check_sizes(spec, lengths)
+    head_lengths = _lengths_of_one_head(spec, lengths)
+    if spec.past_value is not None:
+        _bind_cache(spec, lengths, head_lengths)
+    _bind_output(spec, head_lengths)
     for name in _VECTORS:
-        if values[name] is not None and FIELDS[name].axes == "h":
-            bind_axes(head_lengths, name, ("h",), values[name].shape)
+        vector = getattr(spec, name)
+        if vector is not None and FIELDS[name].axes == "h":
+            bind_axes(head_lengths, name, ("h",), vector.shape)
     return head_lengths
 
 
-def _bind_inputs(values: Mapping[str, Any], layout: Layout) -> Lengths:
+def _bind_inputs(spec: ProblemSpec) -> Lengths:
     """Bind queries [n d], keys [m c] and values [m e] as they are given; with a cache the new keys are [k c].
 
     Given scores and weights are [n m], also with a cache.
     """
     lengths: Lengths = {}
-    query_features, rows = "x" if values["query_embeddings"] is None else "y", layout.new_key_letter
+    layout, query_features = spec.leading, "x" if spec.query_embeddings is None else "y"
     for name in _MATRICES:
-        if values[name] is not None:
-            field = FIELDS[name]
-            letters = letters_of(values, name) if field.is_weight else layout.letters(field, values[name].ndim)
-            _bind_array(values, lengths, name, tuple(query_features if letter == "y" else letter for letter in letters))
-    _bind_packed_weights(values, layout, lengths, query_features)
-    of_keys = "λ" if has_latent(values, "λ") else "x"
-    sources = {"e": "c" if values["key"] is not None else of_keys}
-    if given_table(values) is None:
-        sources = {"d": "μ" if has_latent(values, "μ") else query_features, "c": of_keys, **sources}
-    if has_projection(values, "g"):
+        field, array = FIELDS[name], getattr(spec, name)
+        if array is not None:
+            letters = letters_of(vars(spec), name) if field.is_weight else layout.letters(field, array.ndim)
+            _bind_array(spec, lengths, name, tuple(query_features if letter == "y" else letter for letter in letters))
+    _bind_packed_weights(spec, lengths, query_features)
+    of_keys = "λ" if has_latent(vars(spec), "λ") else "x"
+    sources = {"e": "c" if spec.key is not None else of_keys}
+    if spec.given_table is None:
+        sources = {"d": "μ" if has_latent(vars(spec), "μ") else query_features, "c": of_keys, **sources}
+    if has_projection(vars(spec), "g"):
         sources["u"] = query_features
     for letter, source in sources.items():
         if letter not in lengths and source in lengths:
             lengths[letter] = lengths[source]
     for name in _VECTORS:
-        if values[name] is not None and FIELDS[name].axes in lengths and FIELDS[name].axes != "h":
-            _bind_array(values, lengths, name, FIELDS[name].letters)
+        if getattr(spec, name) is not None and FIELDS[name].axes in lengths and FIELDS[name].axes != "h":
+            _bind_array(spec, lengths, name, FIELDS[name].letters)
     _check_indexer(lengths)
     for name in PACKED:
-        if values[name] is not None and not FIELDS[name].is_weight:
-            _bind_parts(values, layout, lengths, name)
+        if getattr(spec, name) is not None and not FIELDS[name].is_weight:
+            _bind_parts(spec, lengths, name)
     if "n" not in lengths:
-        lengths["n"] = lengths[rows]
-    if "u" in lengths and values["embeddings"] is not None and values["query_embeddings"] is None:
-        _check_gated_sequence(lengths, values["embeddings"].shape[-2])
+        lengths["n"] = lengths[layout.new_key_letter]
+    if "u" in lengths and spec.embeddings is not None and spec.query_embeddings is None:
+        _check_gated_sequence(lengths, spec.embeddings.shape[-2])
     return lengths
 
 
-def _bind_array(values: Mapping[str, Any], lengths: Lengths, name: str, letters: Letters) -> None:
+def _bind_array(spec: ProblemSpec, lengths: Lengths, name: str, letters: Letters) -> None:
     """Bind one array of the problem; an error has the rows and columns of weights as they are stored."""
-    shape = values[name].shape
+    shape = getattr(spec, name).shape
     if 0 in shape:
         raise AttnError("has no numbers", where=name)
-    if FIELDS[name].is_weight and values["weight_layout"] == "out_in":
+    if FIELDS[name].is_weight and spec.weight_layout == "out_in":
         letters, shape = letters[::-1], shape[::-1]
     bind_axes(lengths, name, letters, shape)
 
@@ -107,20 +106,20 @@ def _check_gated_sequence(lengths: Lengths, rows: int) -> None:
         raise AttnError(message, where=key, keys=(key, queries.key))
 
 
-def _bind_packed_weights(values: Mapping[str, Any], layout: Layout, lengths: Lengths, query_features: str) -> None:
+def _bind_packed_weights(spec: ProblemSpec, lengths: Lengths, query_features: str) -> None:
     """Bind the rows of packed weights to the features of each sequence that they project, and their parts."""
     for name, keys in PACKED.items():
-        if values[name] is not None and FIELDS[name].is_weight:
-            rows = (letters_of(values, key)[0] for key in keys)
+        if getattr(spec, name) is not None and FIELDS[name].is_weight:
+            rows = (letters_of(vars(spec), key)[0] for key in keys)
             for letter in dict.fromkeys(query_features if letter == "y" else letter for letter in rows):
-                _bind_array(values, lengths, name, (letter, name))  # the columns have a letter of their own
-            _bind_parts(values, layout, lengths, name)
+                _bind_array(spec, lengths, name, (letter, name))  # the columns have a letter of their own
+            _bind_parts(spec, lengths, name)
 
 
-def _bind_parts(values: Mapping[str, Any], layout: Layout, lengths: Lengths, name: str) -> None:
+def _bind_parts(spec: ProblemSpec, lengths: Lengths, name: str) -> None:
     """Bind the columns of each part of a packed array."""
-    noun = array_noun(values, name)
-    for part in packed_parts(values, Heads(layout.heads, layout.kv_heads), name):
+    noun = array_noun(vars(spec), name)
+    for part in parts_of_problem(spec, name):
         letter = FIELDS[part.key].letters[-1]
         owner = f"{name} has {count_of(part.size, noun)} of {part.key} ({letter})"
         known = lengths.setdefault(letter, Length(part.size, owner, name))
@@ -138,13 +137,14 @@ def _check_indexer(lengths: Lengths) -> None:
             raise AttnError(message, hint=hint, keys=(both.key, heads.key, features.key))
 
 
-def _check_sizes(values: Mapping[str, Any], layout: Layout, lengths: Lengths) -> None:
+def _check_sizes(spec: ProblemSpec, lengths: Lengths) -> None:
     """Raise AttnError where a size that is given is not that of the arrays, drawn or given.
 
     `d_k` and `d_v` count the features of all query heads together; keys and values have the share of their heads.
     """
+    layout = spec.leading
     for name, field in FIELDS.items():
-        size = values[name]
+        size = getattr(spec, name)
         for letter in field.checked_sizes if size is not None else ():
             if letter not in lengths:
                 continue
@@ -157,8 +157,9 @@ def _check_sizes(values: Mapping[str, Any], layout: Layout, lengths: Lengths) ->
                 raise AttnError(f"{name} is {size}; {lengths[letter].owner}", where=name)
 
 
-def _lengths_of_one_head(values: Mapping[str, Any], layout: Layout, lengths: Lengths) -> Lengths:
+def _lengths_of_one_head(spec: ProblemSpec, lengths: Lengths) -> Lengths:
     """The lengths of one head: features are shared among query heads, or among key heads."""
+    layout = spec.leading
     head_lengths = {letter: lengths[letter] for letter in "bnmkdcexyuλμριη" if letter in lengths}
     if layout.has_heads:
         head_lengths["h"] = Length(layout.heads, f"there are {layout.heads} query heads")
@@ -166,7 +167,7 @@ def _lengths_of_one_head(values: Mapping[str, Any], layout: Layout, lengths: Len
     else:
         head_lengths["h"] = Length(1, "there is one head")
     if layout.splits_heads:
-        _share_features(values, layout, lengths, head_lengths)
+        _share_features(spec, lengths, head_lengths)
     if "ρ" in lengths and "c" in lengths:
         own, shared = head_lengths["c"], lengths["ρ"]
         size = own.size + shared.size
@@ -175,26 +176,27 @@ def _lengths_of_one_head(values: Mapping[str, Any], layout: Layout, lengths: Len
     return head_lengths
 
 
-def _share_features(values: Mapping[str, Any], layout: Layout, lengths: Lengths, head_lengths: Lengths) -> None:
+def _share_features(spec: ProblemSpec, lengths: Lengths, head_lengths: Lengths) -> None:
     """Share the features of queries, keys and values evenly among their heads."""
     for letter, rows, field in (("d", "queries", "heads"), ("c", "keys", "kv_heads"), ("e", "values", "kv_heads")):
         if letter not in lengths:
             continue
-        count, features = getattr(layout, field), lengths[letter]
+        count, features = getattr(spec.leading, field), lengths[letter]
         if features.size % count:
             raise AttnError(
                 f"{count_of(count, 'head')} can't share the {count_of(features.size, 'feature')} of the {rows}",
-                where="heads" if values[field] is None else field,
+                where="heads" if getattr(spec, field) is None else field,
                 hint=f"choose a divisor of {features.size}",
             )
         owner = f"{features.owner}, over {count} heads" if count > 1 else features.owner
         head_lengths[letter] = Length(features.size // count, owner, features.key)
 
 
-def _bind_cache(values: Mapping[str, Any], layout: Layout, lengths: Lengths, head_lengths: Lengths) -> None:
+def _bind_cache(spec: ProblemSpec, lengths: Lengths, head_lengths: Lengths) -> None:
     """Bind the cache, which is shaped like the keys as they are given, or has a head axis; then m = p + k."""
+    layout = spec.leading
     for name in ("past_key", "past_value"):
-        array = values[name]
+        array = getattr(spec, name)
         if array is None:  # scores are given in place of keys
             continue
         if 0 in array.shape[:-2] or array.shape[-1] == 0:
@@ -208,18 +210,19 @@ def _bind_cache(values: Mapping[str, Any], layout: Layout, lengths: Lengths, hea
             bound["p"] = head_lengths["p"]
         bind_axes(bound, name, letters, array.shape)
         head_lengths["p"] = bound["p"]
-    if values["past_index_key"] is not None:
+    if spec.past_index_key is not None:
         letters = (*layout.batch_axes, "p", "η")
-        bind_axes(dict(head_lengths), "past_index_key", letters, values["past_index_key"].shape)
+        bind_axes(dict(head_lengths), "past_index_key", letters, spec.past_index_key.shape)
     past_length, new_length = head_lengths["p"], head_lengths["k"]
     length = Length(past_length.size + new_length.size, f"{past_length.owner}, {new_length.owner}")
     if head_lengths.setdefault("m", length).size != length.size:
         raise AttnError(f"{head_lengths['m'].owner}; {length.owner}", keys=(head_lengths["m"].key, "past_value"))
 
 
-def _bind_output(values: Mapping[str, Any], layout: Layout, head_lengths: Lengths) -> None:
+def _bind_output(spec: ProblemSpec, head_lengths: Lengths) -> None:
     """Bind the output weights and their bias to the features of the merged heads."""
-    features = context_features(values["context"], head_lengths["e"]) if "e" in head_lengths else None
+    layout = spec.leading
+    features = context_features(spec.context, head_lengths["e"]) if "e" in head_lengths else None
     if features is None:
         return
     if layout.heads > 1:
@@ -231,11 +234,11 @@ def _bind_output(values: Mapping[str, Any], layout: Layout, head_lengths: Length
         )
         raise AttnError(f"{head_lengths['u'].owner}; {features.owner}", where=head_lengths["u"].key, hint=hint)
     lengths = {"e": features}
-    if values["w_o"] is not None:
-        _bind_array(values, lengths, "w_o", ("e", "o"))
+    if spec.w_o is not None:
+        _bind_array(spec, lengths, "w_o", ("e", "o"))
     lengths.setdefault("o", features)
-    if values["b_o"] is not None:
-        _bind_array(values, lengths, "b_o", ("o",))
+    if spec.b_o is not None:
+        _bind_array(spec, lengths, "b_o", ("o",))
 
 
 def context_features(context: Operator, value_features: Length) -> Length | None:
@@ -268,11 +271,6 @@ def check_masks(spec: ProblemSpec, lengths: Lengths) -> None:
         _check_key_mask(spec.key_mask, lengths)
 
 
-def table_letters(layout: Layout, count: int) -> Letters:
-    """The letters of a mask or a bias with so many axes."""
-    return layout.letters(FIELDS["mask"], count)
-
-
 def _check_table(path: ErrorPath, table: Array, layout: Layout, lengths: Lengths, *, is_whole: bool = False) -> None:
     """Every axis has length 1 or that of the scores; the axis of keys may be shorter, unless the table `is_whole`."""
     field = FIELDS["index_scores" if is_whole else "mask"]
@@ -299,16 +297,16 @@ def _hint_for_table(name: str, shape: tuple[int, ...], layout: Layout, lengths: 
     return None
 
 
-def shape_key_lengths(values: dict[str, Any], layout: Layout) -> dict[str, Any]:
-    """The values of a problem, those of `key_lengths` [b] where a table has one for each batch item, else [b n].
+def shape_key_lengths(spec: ProblemSpec) -> ProblemSpec:
+    """The problem with `key_lengths` [b] where a table has one for each batch item, else [b n].
 
     One row is that of the queries where there is one batch item, as '1 2 3' may be given for either.
     """
-    table = values["key_lengths"]
+    table = spec.key_lengths
     if table is None or table.ndim == 1:
-        return values
-    is_of_items = table.shape[1] == 1 or (len(table) == 1 and (layout.batch or 1) > 1)
-    return {**values, "key_lengths": table.reshape(-1)} if is_of_items else values
+        return spec
+    is_of_items = table.shape[1] == 1 or (len(table) == 1 and (spec.leading.batch or 1) > 1)
+    return replace(spec, key_lengths=table.reshape(-1)) if is_of_items else spec
 
 
 def _check_key_lengths(key_lengths: Array, lengths: Lengths) -> None:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from attncli.base.axes import Letters, format_lengths
@@ -13,6 +13,7 @@ from attncli.ops import look_up
 from attncli.ops.initializers import Stream, stream
 from attncli.ops.norms import USES, array_letters
 from attncli.ops.records import Operator
+from attncli.problem.draft import Draft
 from attncli.problem.fields import RANDOM, TABLES, VALUE_SOURCES, given_table
 from attncli.problem.operators import PendingRandom
 from attncli.problem.spec import FIELDS, LABEL_KEYS, OPERATOR_FIELDS, SENTENCE_GENERATOR
@@ -57,24 +58,14 @@ _IN_PLACE_OF_LABELS = (  # the same where tokens are given, and are not looked u
 )
 
 
-@dataclass(frozen=True, eq=False)
-class RandomFill:
-    """The values of a problem with every array made, and why nothing has read a key, for each that nothing has read.
-
-    `generators` has the generator of each array that was made, by its key, such as `w_q` or `score.w1`.
-    """
-
-    values: dict[str, Any]
-    unread: Mapping[str, str]
-    generators: Mapping[str, Operator]
-
-
-def fill(values: Mapping[str, Any]) -> RandomFill:
+def fill(draft: Draft) -> Draft:
     """Make every pending array of a problem, and those that `init` makes because they are missing.
 
-    Weights, given and made, are in_out; the stream is used in the shapes of `weight_layout`. Raises AttnError where
-    there is no seed to draw from, or a size is missing.
+    Weights, given and made, are in_out; the stream is used in the shapes of `weight_layout`. Notes the generator of
+    each array that is made, and which keys on random numbers nothing reads. Raises AttnError where there is no seed to
+    draw from, or a size is missing.
     """
+    values = draft.values
     pending = {name: value.generator for name, value in values.items() if isinstance(value, PendingRandom)}
     missing = _missing(values)
     pending |= {name: generator for name, generator in missing.items() if name not in pending}
@@ -96,7 +87,8 @@ def fill(values: Mapping[str, Any]) -> RandomFill:
     read = {*filler.read, *sizes_of_parts(filled), *(["init"] if missing else [])}
     reason = "no drawn array needs it" if filler.generators else "nothing is drawn"
     keys = (name for name, field in FIELDS.items() if field.panel == RANDOM and values.get(name) is not None)
-    return RandomFill(filled, {name: reason for name in keys if name not in read}, filler.generators)
+    unread = {name: reason for name in keys if name not in read}
+    return replace(draft, values=filled, unread={**draft.unread, **unread}, generators=filler.generators)
 
 
 def _in_order(pending: Mapping[str, Operator]) -> list[str]:

@@ -1,6 +1,7 @@
 """The arrays of a recurrence: which axes they have, and that these fit the tokens and the heads."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from attncli.base.axes import LEGEND, Letters
@@ -8,7 +9,6 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.problem.inputs import STATE_ARRAYS
-from attncli.problem.layout import Layout
 from attncli.problem.lengths import Lengths
 from attncli.problem.spec import FIELDS, ProblemSpec
 
@@ -89,17 +89,14 @@ def _head_counts(values: Mapping[str, Any], layout: str) -> tuple[int, int]:
     return heads, int(values.get("kv_heads") or heads)
 
 
-def shape_state_arrays(values: Mapping[str, Any], layout: Layout, lengths: Lengths) -> dict[str, Any]:
-    """The values of a problem, `decay` and `beta` [n] where there are no axes before the tokens, and one row was given.
+def shape_state_arrays(spec: ProblemSpec, lengths: Lengths) -> ProblemSpec:
+    """The problem with `decay` and `beta` [n] where there are no axes before the tokens, and one row was given.
 
     A row of as many numbers as there are tokens has one for each, also where keys have as many features.
     """
-    shaped = dict(values)
-    for name in ("decay", "beta"):
-        array = values[name]
-        if array is not None and not layout.score_axes and array.shape == (1, lengths["n"].size):
-            shaped[name] = array[0]
-    return shaped
+    arrays = {name: array for name in ("decay", "beta") if (array := getattr(spec, name)) is not None}
+    rows: dict[str, Any] = {name: array[0] for name, array in arrays.items() if array.shape == (1, lengths["n"].size)}
+    return replace(spec, **rows) if rows and not spec.leading.score_axes else spec
 
 
 def state_array_letters(spec: ProblemSpec, name: str) -> Letters | None:

@@ -1,9 +1,15 @@
-"""The vectors of tokens: of a sentence by its vocabulary, of rows of a table, or a residual stream."""
+"""The tokens of a problem and their vectors: of a sentence, by its vocabulary or a model's tokenizer, or of rows.
+
+A sentence is split into words, whose vectors a vocabulary has, or by a tokenizer into numbers of rows of a table. The
+embeddings are those, or made of a residual stream.
+"""
 
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Any
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
@@ -11,10 +17,10 @@ from attncli.base.text import count_of, there_are
 from attncli.ops.norms import NORM, USES
 from attncli.ops.records import Operator
 from attncli.ops.registry import look_up
-from attncli.problem.arrays import ArrayOrigin, EncodedArray
+from attncli.problem.arrays import EncodedArray
+from attncli.problem.draft import Draft
 from attncli.problem.operators import PendingRandom
 from attncli.problem.spec import FIELDS, ProblemSpec
-from attncli.problem.tokenizer import is_in_file
 
 _JOINERS = "\u200c\u200d"  # zero-width joiner and non-joiner: characters inside a word
 _SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"  # of the emoji before them
@@ -78,6 +84,107 @@ def _in_word(letter: str) -> bool:
     return letter.isalnum() or letter in f"_{_JOINERS}" or is_emoji or unicodedata.category(letter)[0] == "M"
 
 
+TOKENIZER = "tokenizer"  # the key
+_UNREADABLE = "\N{REPLACEMENT CHARACTER}"  # what a part of a letter's bytes is decoded to
+
+
+class Splitter(Protocol):
+    """What splits a text into tokens: their numbers and labels, as of `encode`."""
+
+    def split(self, text: str) -> tuple[list[int], tuple[str, ...]]:
+        """The numbers and labels of the tokens of a text."""
+
+
+@dataclass(frozen=True)
+class GivenTokenizer:
+    """A tokenizer of the package tokenizers that a user of Python has made."""
+
+    tokenizer: Any
+
+    def split(self, text: str) -> tuple[list[int], tuple[str, ...]]:
+        """As `encode`, by a copy: the user's own keeps its padding."""
+        return encode(deepcopy(self.tokenizer), text)
+
+
+def to_splitter(value: Any) -> Splitter:
+    """What splits a text: a file, or a tokenizer, also in one of transformers; raises AttnError for others."""
+    if callable(getattr(value, "split", None)) and not isinstance(value, str):
+        splitter: Splitter = value
+        return splitter
+    found = getattr(value, "backend_tokenizer", value)
+    if not callable(getattr(found, "encode", None)) or isinstance(found, str):
+        hint = "name a file tokenizer.json, or give a Tokenizer of the package tokenizers"
+        raise AttnError("is not a tokenizer", where=TOKENIZER, hint=hint, subject=value)
+    return GivenTokenizer(found)
+
+
+def encode(tokenizer: Any, text: str) -> tuple[list[int], tuple[str, ...]]:
+    """The numbers and labels of the tokens of a text, with those that the tokenizer adds, such as [CLS].
+
+    A label is the token as it is read, without the marks of spaces (`Ġ`, `▁`); a token that is a part of a letter alone
+    has that letter. The tokenizer's padding and truncation, which are those of batches, are turned off.
+    """
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    found = tokenizer.encode(text)
+    labels = []
+    for number, token, (start, end) in zip(found.ids, found.tokens, found.offsets, strict=True):
+        label = tokenizer.decode([number], skip_special_tokens=False).strip()
+        label = text[start:end].strip() if _UNREADABLE in label else label
+        labels.append(label or token)
+    return list(found.ids), tuple(labels)
+
+
+def split_sentence(draft: Draft) -> Draft:
+    """Replace a sentence and its tokenizer by tokens, which are labels, and note their numbers, the rows of a table.
+
+    A vocabulary, or tokens, embeddings or a residual stream given over the sentence of a file, have precedence: then,
+    and without a sentence, nothing reads the tokenizer.
+    """
+    values = dict(draft.values)
+    tokenizer = values.pop(TOKENIZER, None)
+    if tokenizer is None:
+        _check_has_words(draft)
+        return draft
+    reason = _reason_not_read(draft, values)
+    if reason:
+        return replace(draft, values=values, unread={} if draft.is_in_file(TOKENIZER) else {TOKENIZER: reason})
+    numbers, labels = tokenizer.split(values.pop("sentence"))
+    if not numbers:
+        raise AttnError("has no tokens", where="sentence")
+    if draft.is_in_file("tokens"):  # otherwise they are labels of the user's own
+        values.pop("tokens", None)
+    values.setdefault("tokens", labels)
+    if len(values["tokens"]) != len(numbers):
+        message = f"are {len(values['tokens'])}, and the tokenizer makes {len(numbers)} of the sentence"
+        raise AttnError(message, where="tokens", hint="leave them out", keys=("tokens", "sentence"))
+    return replace(draft, values=values, token_numbers=numbers)
+
+
+def _reason_not_read(draft: Draft, values: dict[str, Any]) -> str:
+    """Why nothing reads a tokenizer; "" where it is read. A sentence of a file gives way to what is given over it."""
+    if "sentence" not in values:
+        return "there is no sentence"
+    if "vocabulary" in values:
+        return "vocabulary has the vectors of the words"
+    given = [name for name in ("tokens", "embeddings", "residual") if name in values]
+    over = next((name for name in given if not draft.is_in_file(name)), "")
+    if over and draft.is_in_file("sentence") and not isinstance(values[over], PendingRandom):
+        del values["sentence"]
+        return f"{over} {'are' if over != 'residual' else 'is'} given"
+    return ""
+
+
+def _check_has_words(draft: Draft) -> None:
+    """Raise AttnError where a sentence is given over a file whose table of tokens has numbers, and no words."""
+    values = draft.values
+    is_over_file = "sentence" in values and not draft.is_in_file("sentence") and draft.is_in_file("token_table")
+    if is_over_file and "vocabulary" not in values:
+        hint = "give --tokenizer tokenizer.json, or the numbers of the tokens: --tokens 464,3797"
+        message = "token_table has rows of numbers, not of words"
+        raise AttnError(message, where="sentence", hint=hint, keys=("sentence",))
+
+
 # What makes a residual stream of tokens.
 TOKEN_NORM, RESIDUAL_NORM = "token_norm", "residual_norm"
 TOKEN_KEYS = ("token_table", "token_positions", "token_scale", "token_types", "token_type_ids", TOKEN_NORM)
@@ -86,54 +193,81 @@ _INPUT_KEYS = frozenset({"embeddings", "residual", "sentence", *RESIDUAL_KEYS})
 _OF_ROW = {"position": "at position", "type": "of type"}  # what is said of a token by the row that is added to it
 _WHOLE_NUMBER = re.compile(r"-?[0-9]+", re.ASCII)
 
-Origins = Mapping[str, ArrayOrigin]
 
-
-def choose_input(values: dict[str, Any], origins: Origins) -> dict[str, str]:
+def choose_input(draft: Draft) -> Draft:
     """Keep the key that makes the attention's input, with those that act on it; the others are taken away.
 
     Embeddings have precedence over a residual stream, and that over tokens that are looked up. An option, or a keyword
     over a file, wins over what a file has: then embeddings that the file would draw, or a residual stream of it, give
-    way. Returns why nothing reads a key, for each that was given and not by a file, which may have keys for all three.
+    way. Notes why nothing reads a key, for each that was given and not by a file, which may have keys for all three.
     Raises AttnError where two were given side by side, or tokens are missing.
     """
-    if _INPUT_KEYS.isdisjoint(values):
-        return {}
-    _prefer_given(values, origins)
-    _forget_count(values, origins)
+    if _INPUT_KEYS.isdisjoint(draft.values):
+        return draft
+    values = dict(draft.values)
+    _prefer_given(draft, values)
+    _forget_count(draft, values)
+    keys, reason = _keys_in_vain(values)
+    removed = [name for name in keys if values.pop(name, None) is not None]
+    unread = {name: reason for name in removed if not draft.is_in_file(name)}
+    return replace(draft, values=values, unread={**unread, **draft.unread})
+
+
+def _keys_in_vain(values: Mapping[str, Any]) -> tuple[Sequence[str], str]:
+    """The keys of the inputs that are not chosen, and why nothing reads them."""
     if "residual" in values and not {"embeddings", "sentence"}.isdisjoint(values):
         name = "embeddings" if "embeddings" in values else "sentence"
         message = f"residual and {name} are both given"
         raise AttnError(message, where="residual", hint="leave out one of them", keys=("residual", name))
     if "residual" in values:
-        return _take_away(values, origins, TOKEN_KEYS, "the residual stream is given")
+        return TOKEN_KEYS, "the residual stream is given"
     if "embeddings" in values or "sentence" in values:
-        return _take_away(values, origins, RESIDUAL_KEYS, "embeddings are the attention's own input")
+        return RESIDUAL_KEYS, "embeddings are the attention's own input"
     if values.get("token_table") is None:
-        return _take_away(values, origins, RESIDUAL_KEYS, "there is no residual stream, and no token_table")
+        return RESIDUAL_KEYS, "there is no residual stream, and no token_table"
     if "tokens" in values and "key" not in values:
-        return {}
+        return (), ""
     if {"key", "scores", "weights"}.isdisjoint(values):
         hint = "give the numbers of the tokens, such as 464,3797"
         raise AttnError("token_table is given without tokens", where="tokens", hint=hint, keys=("token_table",))
-    return _take_away(values, origins, RESIDUAL_KEYS, "no token is looked up")
+    return RESIDUAL_KEYS, "no token is looked up"
 
 
-def look_up_tokens(values: dict[str, Any], numbers: Sequence[int] | None) -> None:
+def embed_sentence(draft: Draft) -> Draft:
+    """Set the tokens and embeddings of a sentence by its vocabulary; `random_fill` does where that is to be drawn."""
+    text, vocabulary = draft.values.get("sentence"), draft.values.get("vocabulary")
+    if text is None and vocabulary is None:
+        return draft
+    if text is None:
+        message = "vocabulary is given without sentence"
+        raise AttnError(message, where="sentence", hint="give both", keys=("vocabulary",))
+    if "embeddings" in draft.values:
+        message, keys = "sentence and embeddings are both given", ("embeddings", "sentence", "vocabulary")
+        raise AttnError(message, where="embeddings", hint="leave out one of them", keys=keys)
+    if vocabulary is None:
+        return draft
+    tokens, embeddings = embed(text, vocabulary)
+    values = {**draft.values, "embeddings": embeddings}
+    values.setdefault("tokens", tokens)
+    return replace(draft, values=values)
+
+
+def look_up_tokens(draft: Draft) -> Draft:
     """Replace tables by the rows of the tokens and of their positions, [m x]; the embeddings are made of these.
 
     The numbers of the tokens are those of a tokenizer; without one the tokens are numbers themselves. Without a
     `token_table` the embeddings are made of the residual stream, where that is given. Only the rows are read and
     converted. Raises AttnError where a token is not a number, or a table has no such row.
     """
+    values = dict(draft.values)
     table, residual = values.get("token_table"), values.get("residual")
     if table is None:
-        if residual is not None and not isinstance(residual, PendingRandom):
-            values["embeddings"] = residual
-        return
+        if residual is None or isinstance(residual, PendingRandom):
+            return draft
+        return replace(draft, values={**values, "embeddings": residual})
     count = table.shape[0]
     values["token_table"] = values["embeddings"] = _rows(
-        table, [_row(token, entry, count) for entry, token in enumerate(numbers or values["tokens"])]
+        table, [_row(token, entry, count) for entry, token in enumerate(draft.token_numbers or values["tokens"])]
     )
     if values.get("token_type_ids") is not None and values.get("token_types") is None:
         hint = "give the vector of each type, or leave it out"
@@ -147,6 +281,7 @@ def look_up_tokens(values: dict[str, Any], numbers: Sequence[int] | None) -> Non
                 message = f"has {count_of(rows.shape[0], 'row')}, and a token is {_OF_ROW[noun]} {wrong}"
                 raise AttnError(message, where=name, hint=f"give a row for each {noun}, counted from 0")
             values[name] = _rows(rows, at)
+    return replace(draft, values=values)
 
 
 def _positions_of_tokens(values: Mapping[str, Any]) -> Sequence[int]:
@@ -199,32 +334,26 @@ def normalized_vectors(vectors: Array, operator: Operator) -> Array:
     return found
 
 
-def _prefer_given(values: dict[str, Any], origins: Origins) -> None:
+def _prefer_given(draft: Draft, values: dict[str, Any]) -> None:
     """Take away the embeddings or the residual stream of a file where an option, or a keyword, has something else."""
-    in_file = [name for name in ("embeddings", "residual") if name in values and is_in_file(name, origins)]
+    in_file = [name for name in ("embeddings", "residual") if name in values and draft.is_in_file(name)]
     are_both = {"embeddings", "residual"} <= values.keys()
-    names_rows = {"tokens", "token_table"} <= values.keys() and not is_in_file("tokens", origins)
+    names_rows = {"tokens", "token_table"} <= values.keys() and not draft.is_in_file("tokens")
     for name in in_file:
         if (are_both and len(in_file) == 1) or (names_rows and isinstance(values[name], PendingRandom)):
             del values[name]
 
 
-def _forget_count(values: dict[str, Any], origins: Origins) -> None:
+def _forget_count(draft: Draft, values: dict[str, Any]) -> None:
     """Take away how many embeddings a file would draw, where an option or a keyword has given them, or their labels."""
     keys = ("embeddings", "residual", *(("tokens",) if "token_table" in values else ()))
     own = next((key for key in keys if key in values), None)
-    is_given = own is not None and not is_in_file(own, origins) and not isinstance(values[own], PendingRandom)
+    is_given = own is not None and not draft.is_in_file(own) and not isinstance(values[own], PendingRandom)
     are_drawn = [name for name, value in values.items() if isinstance(value, PendingRandom)]
     drawn_rows = {letter for name in are_drawn if (letter := FIELDS[name].letters[0]) in ("n", "m")}
-    are_counted = "tokens" in values and not is_in_file("tokens", origins) and drawn_rows <= {"m"}  # one row for each
-    if ((is_given and not drawn_rows) or are_counted) and is_in_file("token_count", origins):
+    are_counted = "tokens" in values and not draft.is_in_file("tokens") and drawn_rows <= {"m"}  # one row for each
+    if ((is_given and not drawn_rows) or are_counted) and draft.is_in_file("token_count"):
         values.pop("token_count", None)
-
-
-def _take_away(values: dict[str, Any], origins: Origins, names: Sequence[str], reason: str) -> dict[str, str]:
-    """Take keys away; returns the reason for each that is not a file's."""
-    removed = [name for name in names if values.pop(name, None) is not None]
-    return {name: reason for name in removed if not is_in_file(name, origins)}
 
 
 def _row(token: str | int, entry: int, count: int) -> int:

@@ -24,8 +24,7 @@ class SharedFiles(BuildHookInterface[Any]):
         self._folder = tempfile.TemporaryDirectory()
         sys.path[:0] = [self.root]
         try:
-            from attncli.io.paths import SAMPLES  # noqa: PLC0415 - of the tree that is built
-            from attncli.io.samples import sample_files  # noqa: PLC0415
+            from attncli.io.paths import SAMPLES, sample_files  # noqa: PLC0415 - of the tree that is built
             from docs.generation import completion_files, manual_page  # noqa: PLC0415
 
             files = {path: completion_files.generate(shell) for shell, path in completion_files.PATHS.items()}

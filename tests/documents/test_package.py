@@ -17,7 +17,7 @@ import attncli
 from attncli.base.program import ENVIRONMENT, EXIT_STATUSES
 from attncli.cli.commands import COMMANDS
 from attncli.io import yaml
-from attncli.io.samples import sample_files
+from attncli.io.paths import sample_files
 from attncli.problem.spec import FIELDS
 from docs.generation import completion_files, manual_page
 from tests.cli.running import run_in_process

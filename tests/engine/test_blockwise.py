@@ -403,7 +403,7 @@ def assert_blocks_agree(score: str, normalize: str, context: str, size: int, mor
 
 
 def test_the_random_pipelines_have_every_mask_and_position() -> None:
-    elsewhere = {"cu_seqlens"}  # of one batch item: tests/problem/test_packed_sequences.py
+    elsewhere = {"cu_seqlens"}  # of one batch item: tests/problem/test_sequences.py
     assert {*MASKS, *named_masks(), "query_key_lengths"} == set(names("mask")) - elsewhere
     assert set(POSITIONS) == {name for name, record in operators("position").items() if record.acts_on != "embeddings"}
 

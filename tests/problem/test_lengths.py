@@ -1,5 +1,6 @@
-"""Every array key of a problem with another length on one of its axes is an error that names the key."""
+"""Every array of a problem with another length on one of its axes is an error that names a key, or is computed."""
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
@@ -149,6 +150,51 @@ def test_another_length_is_an_error_that_names_the_key(
     other = np.take(array, range(array.shape[axis] + more), axis, mode="wrap")
     with pytest.raises(AttnError, match=rf"\b{name}\b|{CONTRADICTED}"):
         plan_of(Problem(**{**keys, name: other}).spec)  # which knows the shape of the output
+
+
+def arrays_of(keys: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], np.ndarray]]:
+    """The arrays of a problem, those of operators too, and where each is: `w_q`, or `score`, `additive`, `w1`."""
+    for name, value in keys.items():
+        if FIELDS[name].is_array and np.ndim(value):
+            yield (name,), np.asarray(value)
+        for operator, parameters in value.items() if isinstance(value, dict) else ():
+            for parameter, array in parameters.items():
+                if np.ndim(array):
+                    yield (name, operator, parameter), np.asarray(array)
+
+
+def with_array(keys: Mapping[str, Any], path: tuple[str, ...], array: np.ndarray) -> dict[str, Any]:
+    """The keys of a problem with another array at a path."""
+    first, *rest = path
+    return {**keys, first: with_array(keys[first], tuple(rest), array) if rest else array}
+
+
+def error_of(keys: Mapping[str, Any]) -> str:
+    """What is wrong with a problem; "" where it is computed."""
+    try:
+        Problem(**keys).compute()
+    except AttnError as error:
+        return str(error)
+    return ""
+
+
+def misshapen(array: np.ndarray) -> Iterator[np.ndarray]:
+    """An array with another length on each of its axes, with an axis less or more, and one of its numbers."""
+    for axis, length in enumerate(array.shape):
+        for other in {0, 1, length - 1, length + 1, 2 * length} - {length}:
+            yield np.take(array, range(other), axis, mode="wrap")
+    yield from (array[0], array[None], array[..., None], array.flat[0])
+
+
+@pytest.mark.parametrize("keys", ALL_PROBLEMS.values(), ids=ALL_PROBLEMS)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_misshapen_array_is_computed_or_an_error_that_names_a_key(keys: Mapping[str, Any]) -> None:
+    arrays = list(arrays_of(keys))
+    names = "|".join({*keys, "heads", "kv_heads", *(path[-1] for path, _ in arrays)})
+    for path, array in arrays:
+        for cells in misshapen(array):
+            error = error_of(with_array(keys, path, cells))
+            assert not error or re.search(rf"\b({names})\b", error), (path, array.shape, np.shape(cells), error)
 
 
 @pytest.mark.parametrize("keys", PROBLEMS.values(), ids=PROBLEMS)

@@ -9,7 +9,8 @@ import pytest
 
 import attncli
 from attncli.base.errors import AttnError
-from attncli.problem.tokenizer import split_sentence
+from attncli.problem.draft import Draft
+from attncli.problem.tokens import split_sentence
 from tests.problems import Letters, problem, write_file
 
 TABLE = [[1, 0], [0, 2], [3, 3]]
@@ -88,6 +89,5 @@ def test_without_the_package_the_error_says_what_to_install(tmp_path: Path, monk
 
 
 def test_nothing_is_split_where_there_is_no_tokenizer() -> None:
-    values: dict[str, Any] = {"sentence": "the cat"}
-    assert split_sentence(values, {}) == (None, "")
-    assert values == {"sentence": "the cat"}
+    draft = Draft({"sentence": "the cat"})
+    assert split_sentence(draft) is draft

@@ -6,7 +6,7 @@ import shlex
 from attncli.base.errors import AttnError
 from attncli.cli.output_file import STDOUT, check_is_new, said_of, write_new_file
 from attncli.cli.problem_options import Force, argument, flag
-from attncli.io.paths import path_of
+from attncli.io.paths import SAMPLES, path_of, sample_files
 
 DEFAULT_FILE = "problem.yaml"
 
@@ -35,8 +35,6 @@ def _write_samples(folder: str | None, *, every_key: bool, force: bool) -> None:
     """Write the folder of samples; raises AttnError where it can't be one, or would lose a change without `force`."""
     from attncli.cli import streams
     from attncli.io.output_files import atomic_write_folder
-    from attncli.io.paths import SAMPLES
-    from attncli.io.samples import sample_files
 
     if every_key:
         raise AttnError("can't be given with --samples", where="--all", hint="leave out one of them")

@@ -4,9 +4,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from attncli.base.axes import COUNTED_FROM_0, format_lengths
+from attncli.base.axes import COUNTED_FROM_0, LEGEND, format_lengths
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import join_words
 from attncli.ops.derivatives import (
     Derivative,
     DerivativeRecord,
@@ -18,18 +19,34 @@ from attncli.ops.registry import record_of
 from attncli.ops.structural import identity, sum_over
 from attncli.plan.builder import PlanBuilder, symbols_of
 from attncli.plan.graph import GRADIENT, Axes, Node, gradient_name, loss_gradient_name
-from attncli.plan.stages.gradient_texts import (
-    OUTPUT_GRADIENT,
-    purpose_of,
-    purpose_of_number,
-    purpose_of_sum,
-    purpose_of_sum_over,
-    symbol_of,
-)
 from attncli.problem.fields import OUTPUT
 
 _OF_EACH = "ᵉ"  # on the symbol of a gradient of each batch item or head, before it is added up
 FORWARD = "forward"  # the argument of a derivative that is the result of the function
+_OUTPUT_GRADIENT = "How much the loss grows with each number of the output."
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+# Why the gradient of an argument is what it is, by the stage of the step that reads it, or the function.
+_REASONS: Mapping[tuple[str, str], str] = {
+    ("context", "weights"): "A weight lets the value of its key through: what the loss gains is that value along the "
+    "gradient of the context.",
+    ("context", "value"): "A value goes to every query by its weight: the gradients of their contexts come back by "
+    "the same weights.",
+    ("normalize", "scores"): "A score moves every weight of its row: its own one way, the others the other way.",
+    ("score", "query"): "A query is in the scores of all keys: their gradients are added.",
+    ("score", "key"): "A key is in the scores of all queries: their gradients are added.",
+    ("softcap", "scores"): "Near the cap a score hardly moves the capped one: its gradient shrinks.",
+    ("apply_mask", "scores"): "The weight of a hidden key is 0 whatever its score is: no gradient reaches that score.",
+    ("with_column", "scores"): "The column of the sink is not the score of a key.",
+    ("with_column", "sink"): "A head has one sink for all of its queries: their gradients are added.",
+    ("without_column", "weights"): "The output does not read the weight of the sink: its gradient is 0.",
+    ("add_bias", "table"): "A number of the bias gets the gradients of all scores that it was added to.",
+    ("repeat_kv", "x"): "A key head serves several query heads: their gradients are added.",
+    ("split_heads", "x"): "The gradients of the heads are put side by side again.",
+    ("merge_heads", "x"): "Each head gets the gradient of its own features.",
+    ("project", "x"): "A number is in every feature that the projection makes of its row.",
+    ("project", "w"): "A weight acts on every row: what the rows say is added.",
+    ("project", "b"): "The vector is added to every row: their gradients are added.",
+}
 
 
 @dataclass(frozen=True)
@@ -82,9 +99,9 @@ def _differentiate(
     ways: dict[str, list[Node]] = {}
     for name in ends:
         end = builder.nodes[name]
-        more = {"purpose": OUTPUT_GRADIENT, **given}
+        more = {"purpose": _OUTPUT_GRADIENT, **given}
         seed = gradient_name(OUTPUT) if paths is None else loss_gradient_name(name)
-        ways[name] = [builder.add_given(seed, symbol_of(end), end.axes, **more)]
+        ways[name] = [builder.add_given(seed, _symbol_of(end), end.axes, **more)]
     gradients, of_numbers = dict[str, str](), dict[tuple[str, ...], list[Node]]()
     for node in reversed(forward):
         found = ways.get(node.name)
@@ -231,7 +248,7 @@ def _add_gradient_of_number(
     inputs, options, numbers = _read_by(found, node, gradient)
     symbols = _symbols(builder, node) | {"argument": found.record.symbol, "d_argument": symbol}
     formula, name = found.record.formula_with(symbols, node.options), ".".join(path)
-    purpose = purpose_of_number(node, name)
+    purpose = f"Every number of {node.name} is made with {name}: what each of them gains by it is added."
     more: dict[str, Any] = {"numbers": numbers, "purpose": purpose, "is_on_demand": True}
     own = f"{gradient_name(name)}_from_{node.name}" if is_part else gradient_name(name)
     return [builder.add(own, symbol, formula, (), GRADIENT, found, inputs, options, **more)]
@@ -285,13 +302,13 @@ def _add_gradient(backward: _Backward, node: Node, argument: str, gradient: Node
     is_whole = axes == source.axes
     is_part = len(_readers(backward, source)) + (source.name in backward.ends) > 1
     name = f"{gradient_name(source.name)}_from_{node.name}" if is_part else gradient_name(source.name)
-    symbol = symbol_of(source, number if is_part else 0)
+    symbol = _symbol_of(source, number if is_part else 0)
     own_symbol = symbol if is_whole else f"{symbol}{_OF_EACH}"
     symbols = _symbols(builder, node) | {"argument": source.symbol}
     symbols |= {f"d_{argument}": own_symbol, "d_argument": own_symbol}
     formula = found.record.formula_with(symbols, node.options)
     function: Callable[..., Array] = found
-    more: dict[str, Any] = {"numbers": numbers, "purpose": purpose_of(node, source, argument)}
+    more: dict[str, Any] = {"numbers": numbers, "purpose": _purpose_of(node, source, argument)}
     own_name = name if is_whole else f"{name}_of_each"
     if found is unchanged:
         function, inputs = identity, {"x": gradient.name}
@@ -328,15 +345,30 @@ def _add_sum_over(builder: PlanBuilder, gradient: Node, source: Node, name: str,
     letters = [gradient.axes[at].letter for at in axes]
     options: dict[str, Any] = {"axes": axes, "kept": kept}
     formula = f"{symbol}: the sum of {gradient.symbol} over {', '.join(letters)}"
-    more = {"axes": source.axes, "purpose": purpose_of_sum_over(source, letters)}
+    nouns = join_words([LEGEND[letter] for letter in letters])
+    purpose = f"All {nouns} read the same {source.name}: their gradients are added."
+    more = {"axes": source.axes, "purpose": purpose}
     return builder.add_made_of(gradient, name, symbol, formula, GRADIENT, sum_over, options, **more)
 
 
 def _add_sum(backward: _Backward, node: Node, found: list[Node]) -> Node:
     """Add the sum of the gradients that reach a node by several ways."""
     inputs = {f"from_{at}": gradient.name for at, gradient in enumerate(found)}
-    symbol = symbol_of(node)
+    symbol = _symbol_of(node)
     formula = f"{symbol} = {' + '.join(gradient.symbol for gradient in found)}"
-    purpose = purpose_of_sum(node, _readers(backward, node))
+    readers = join_words([reader.name for reader in _readers(backward, node)])
+    purpose = f"The loss depends on {node.name} through {readers}: what comes back from them is added."
     name, add = gradient_name(node.name), backward.builder.add
     return add(name, symbol, formula, node.axes, GRADIENT, add_all, inputs, purpose=purpose)
+
+
+def _symbol_of(source: Node, number: int = 0) -> str:
+    """The symbol of a gradient: `dX`, or of the first of several parts that are added `dX₁`."""
+    return f"d{source.symbol}" + (str(number).translate(_SUBSCRIPTS) if number else "")
+
+
+def _purpose_of(node: Node, source: Node, argument: str) -> str:
+    """Why the gradient of what a node reads as an argument is what it is, in a sentence."""
+    function = "" if node.function is None else node.function.__name__
+    reason = _REASONS.get((function, argument)) or _REASONS.get((node.stage, argument))
+    return reason or f"The gradient of {node.name}, times how much {source.name} changes {node.name}: the chain rule."

@@ -6,7 +6,7 @@ from attncli.ops import elementwise, look_up, structural
 from attncli.ops.norms import NORM, USES, is_after_rope, is_over_all
 from attncli.ops.records import Operator
 from attncli.plan.builder import PlanBuilder, numbers_of, options_beside
-from attncli.plan.graph import Axes, Axis, Node, axes_of
+from attncli.plan.graph import Axis, Node, axes_of
 from attncli.plan.stages.differences import pair_values
 from attncli.plan.stages.indices import given_positions, has_given_positions, rotation_positions
 
@@ -69,14 +69,10 @@ def _add_split(builder: PlanBuilder, source: Node, name: str, heads: Axis, role:
 
 def add_merged(builder: PlanBuilder, source: Node, name: str, symbol: str, stage: str, role: str | None) -> Node:
     """Add the heads of an array side by side."""
-    axes, formula = merged_axes(source.axes), f"the heads of {source.symbol}, side by side"
+    *before, heads, rows, features = source.axes
+    axes = (*before, rows, Axis(features.letter, heads.length * features.length))
+    formula = f"the heads of {source.symbol}, side by side"
     return builder.add_made_of(source, name, symbol, formula, stage, structural.merge_heads, axes=axes, role=role)
-
-
-def merged_axes(axes: Axes) -> Axes:
-    """The axes of an array whose heads are side by side among the features."""
-    *before, heads, rows, features = axes
-    return (*before, rows, Axis(features.letter, heads.length * features.length))
 
 
 def normalize_features(builder: PlanBuilder) -> None:

@@ -232,7 +232,10 @@ def _add_rule(
     record = operator.record
     inputs = {argument: builder.current[argument] for argument in record.shapes.arrays if argument in builder.current}
     if "table" in record.shapes.arrays:
-        table = _add_table(builder, name) if leaf is None else _add_table_of_leaf(builder, leaf, leaf_name)
+        if leaf is None:
+            table = _add_table(builder, name)
+        else:
+            table = _add_given_table(builder, f"mask.{leaf_name}", leaf.value.shape, ("mask", leaf_name))
         inputs["table"] = table.name
     inputs |= builder.add_arrays("mask", operator, leaf_name)
     of_inputs = ([x for x in builder.nodes[name].axes if x.letter in ("b", "h")] for name in inputs.values())
@@ -251,11 +254,6 @@ def _add_table(builder: PlanBuilder, name: str) -> Node:
     if name in builder.nodes:
         return builder.nodes[name]
     return _add_given_table(builder, name, getattr(builder.problem, name).shape, (name,))
-
-
-def _add_table_of_leaf(builder: PlanBuilder, leaf: MaskLeaf, name: str) -> Node:
-    """Add the table of an expression."""
-    return _add_given_table(builder, f"mask.{name}", leaf.value.shape, ("mask", name))
 
 
 def _add_given_table(builder: PlanBuilder, name: str, shape: tuple[int, ...], source: tuple[str, ...]) -> Node:
