@@ -24,6 +24,11 @@ RAISED, LOWERED, OTHER = "▲", "▼", "◆"  # the marks of numbers that change
 LEGEND = f"{RAISED} rose   {LOWERED} fell   {OTHER} changed otherwise"
 
 
+def without_label_marks(text: str) -> str:
+    """A text without LABEL_START and LABEL_END."""
+    return text.replace(LABEL_START, "").replace(LABEL_END, "")
+
+
 @dataclass(frozen=True)
 class Grid:
     """A table of numbers [rows columns] with the labels of its rows and columns."""

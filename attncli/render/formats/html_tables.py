@@ -12,8 +12,6 @@ from attncli.base.text import html_text
 from attncli.render.aligned_numbers import MASKED_SIGN
 from attncli.render.color_map import MIN_SHADE
 from attncli.render.document import (
-    LABEL_END,
-    LABEL_START,
     Block,
     Document,
     Grid,
@@ -22,6 +20,7 @@ from attncli.render.document import (
     Section,
     SideBySide,
     Statement,
+    without_label_marks,
 )
 from attncli.render.formats.mathml import mathml_line
 from attncli.render.formats.text_table import Gap, Positions, abbreviate
@@ -95,7 +94,7 @@ def _pairs(pairs: Iterable[tuple[str, str]]) -> str:
 
 def _text(text: str) -> str:
     """A text as HTML shows it, without the marks of labels."""
-    return html_text(text.replace(LABEL_START, "").replace(LABEL_END, ""))
+    return html_text(without_label_marks(text))
 
 
 def _mathematics(lines: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.render.color_map import WHITE, ColorScale, Rgb, color_scale, text_color
-from attncli.render.document import LABEL_END, LABEL_START, Grid, column_blocks
+from attncli.render.document import Grid, column_blocks, without_label_marks
 from attncli.render.formats.latex_math import latex_label, latex_line
 
 # The width of a page's text, of a digit, of a decimal sign and between columns, in points at a size of 10 (Computer
@@ -35,7 +35,7 @@ class TableStyle:
 
 def latex_text(text: str) -> str:
     """Text, without the marks of labels."""
-    return latex_label(text.replace(LABEL_START, "").replace(LABEL_END, ""))
+    return latex_label(without_label_marks(text))
 
 
 def fits_matrix(grid: Grid, decimals: int, *, is_asked_for: bool) -> bool:
@@ -112,8 +112,7 @@ def scale_of_tables(tables: Iterable[Grid]) -> ColorScale | None:
 def _width(text: str) -> float:
     """The width of a label or a number in points, about, without the marks of labels."""
     signs = text.count(".") + text.count(",")
-    marks = text.count(LABEL_START) + text.count(LABEL_END)
-    return (len(text) - signs - marks) * DIGIT_WIDTH + signs * SIGN_WIDTH
+    return (len(without_label_marks(text)) - signs) * DIGIT_WIDTH + signs * SIGN_WIDTH
 
 
 def _cells(grid: Grid, texts: Sequence[Sequence[str]], scale: ColorScale | None) -> Iterator[Sequence[str]]:

@@ -8,8 +8,6 @@ from attncli.base.option_texts import without_options
 from attncli.base.text import escape_control
 from attncli.render.aligned_numbers import joined_lines
 from attncli.render.document import (
-    LABEL_END,
-    LABEL_START,
     Block,
     Document,
     Fitted,
@@ -20,6 +18,7 @@ from attncli.render.document import (
     SideBySide,
     Statement,
     with_texts,
+    without_label_marks,
 )
 from attncli.render.formats.formulas import Symbol, Text, read_line
 from attncli.render.formats.latex_math import BREAKABLE_GAP, CHARACTER_COMMAND, latex_display, latex_formula
@@ -146,7 +145,7 @@ _MISREAD = re.compile(r"\\[^A-Za-z\s_]|[*`$\"]|\\text\{")
 
 def escape(text: str) -> str:
     """Text that Markdown reads neither as markup, HTML nor mathematics, without the marks of labels."""
-    return escape_control(_without_marks(text)).translate(ESCAPES)
+    return escape_control(without_label_marks(text)).translate(ESCAPES)
 
 
 def markdown_line(line: str) -> str:
@@ -158,7 +157,7 @@ def markdown_line(line: str) -> str:
     $Q(\mathrm{word\_1}) = 2$
     """
     typeset = _typeset(line)
-    return f"`{_without_marks(line)}`" if typeset is None else typeset
+    return f"`{without_label_marks(line)}`" if typeset is None else typeset
 
 
 def markdown_lines(lines: Sequence[str]) -> str:
@@ -170,7 +169,7 @@ def markdown_lines(lines: Sequence[str]) -> str:
 
 def code(lines: Sequence[str]) -> str:
     """Lines as a block of code."""
-    return "\n".join(["```", *(escape_control(_without_marks(line)) for line in lines), "```"])
+    return "\n".join(["```", *(escape_control(without_label_marks(line)) for line in lines), "```"])
 
 
 def markdown_formula(latex: str) -> str | None:
@@ -205,7 +204,3 @@ def _word(found: re.Match[str]) -> str:
     word, *number = _NUMBERED.split(found[1])
     upright = rf"\mathrm{{{word.replace(' ', '~')}}}"
     return f"{upright}_{{{number[0]}}}" if number else upright
-
-
-def _without_marks(text: str) -> str:
-    return text.replace(LABEL_START, "").replace(LABEL_END, "")
