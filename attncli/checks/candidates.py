@@ -24,7 +24,7 @@ def find_telling(checker: Checker, attempts: Sequence[Attempt], problem: Problem
     """
     some = attempts[:MAX_CANDIDATES]
     needs = needs_of(some)
-    part = first_part(problem, limits, **needs._asdict())
+    part = first_part(problem, limits, needs_all=needs)
     plan = checker.trace.plan
     names = list(dict.fromkeys([*checker.quantities, *(name for name in plan.results if "n" in plan[name].letters)]))
     values = _values(some, problem, part, names)

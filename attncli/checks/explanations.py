@@ -14,7 +14,7 @@ from attncli.checks.compare import Checker
 from attncli.checks.expected import ExpectedNumbers
 from attncli.checks.report import FEW_NUMBERS, Explanation, NearestSlip, QuantityCheck
 from attncli.checks.slips.parts import Part, Priority, SearchLimits, cell_count
-from attncli.checks.slips.records import SLIPS, Computation, Number, evaluate_names
+from attncli.checks.slips.records import SLIPS, Number, evaluate_names
 from attncli.checks.slips.search import (
     Attempt,
     Evidence,
@@ -156,8 +156,7 @@ def explained_by_same(checker: Checker, mistake: Explanation) -> Explanation | N
     own = own_attempt(exact_problem(checker), _dtype(checker), on_demand=on_demand)
     numbers: list[Number] = list(mistake.parameters.values()) if slip.number is not None else []
     if slip.number is not None and slip.number.is_whole:  # such as how many keys a tail has
-        case = Computation(own.problem, own.plan, own.dtype)
-        numbers += islice(slip.number.candidates(case), MOST_CANDIDATES)
+        numbers += islice(slip.number.candidates(own.computation), MOST_CANDIDATES)
     variants = (variant for number in (*dict.fromkeys(numbers), None) for variant in with_slip(own, slip, number))
     found = next((attempt for attempt in variants if matches_expected(checker, attempt)), None)
     return None if found is None else explanations([found])[0]

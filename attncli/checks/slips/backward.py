@@ -161,7 +161,7 @@ def row_sums_factor(case: Computation, node: Node, number: float) -> Iterator[Va
     yield Variant(changed, f"The row sums D are {times(number)}, and the gradient of the weights, dP, is not.")
 
 
-@backward_slip(SEVERAL_HEADS, _scores_gradient, needs_all_heads=True)
+@backward_slip(SEVERAL_HEADS, _scores_gradient, needs_all="h")
 def row_sums_of_another_head(case: Computation, node: Node) -> Iterator[Variant]:
     """The row sums D are those of another head."""
     yield from _with_sums_along(case, node, "h", "head")
@@ -284,7 +284,7 @@ def groups_averaged_backwards(case: Computation) -> Iterator[Variant]:
     yield from _of_groups(case, end, lambda of_groups: of_groups.mean(axis=-3))
 
 
-@backward_slip("query heads share several key heads", needs_all_heads=True)
+@backward_slip("query heads share several key heads", needs_all="h")
 def groups_tiled_backwards(case: Computation) -> Iterator[Variant]:
     """The sums dK and dV are those of every g-th query head, as if key heads were repeated in turn."""
     end = "summed over every g-th query head, as if the g key heads were repeated in turn"
@@ -311,9 +311,7 @@ def _tiled(of_groups: Array) -> Array:
     return total
 
 
-@backward_slip(
-    "an array broadcasts, such as a bias over batch items or heads", needs_all_heads=True, needs_all_items=True
-)
+@backward_slip("an array broadcasts, such as a bias over batch items or heads", needs_all="hb")
 def broadcast_gradient_not_summed(case: Computation) -> Iterator[Variant]:
     """The gradient of an array that broadcasts, as a bias does, is not summed over what it broadcasts over."""
     for node in _nodes_of(case, sum_over):
@@ -432,7 +430,7 @@ def lse_in_base_2_backwards(case: Computation) -> Iterator[Variant]:
         yield from _again(case, _made_again, f"{made} {formula}.", power=power, lse_factor=factor)
 
 
-@backward_slip(SEVERAL_HEADS, softmax_node, needs_all_heads=True)
+@backward_slip(SEVERAL_HEADS, softmax_node, needs_all="h")
 def lse_of_another_head(case: Computation, softmax: Node) -> Iterator[Variant]:
     """The backward pass makes the weights of the log-sum-exp of another head."""
     for options, what in _shifts(softmax, "h", "head"):

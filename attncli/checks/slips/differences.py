@@ -20,25 +20,25 @@ def _has_difference(case: Computation) -> bool:
     return DIFFERENCE in case.plan.by_name
 
 
-@plan_slip(MAPS, _has_difference, needs_all_heads=True)
+@plan_slip(MAPS, _has_difference, needs_all="h")
 def no_lambda(case: Computation) -> Iterator[Variant]:
     """The whole second map is subtracted, without λ."""
     yield Variant(case.with_changed_value("lambda", np.ones_like))
 
 
-@plan_slip(MAPS, _has_difference, needs_all_heads=True)
+@plan_slip(MAPS, _has_difference, needs_all="h")
 def maps_added(case: Computation) -> Iterator[Variant]:
     """The second map, λ times, is added to the first instead of subtracted."""
     yield Variant(case.with_changed_value("lambda", np.negative))
 
 
-@plan_slip(MAPS, _has_difference, needs_all_heads=True)
+@plan_slip(MAPS, _has_difference, needs_all="h")
 def second_map_left_out(case: Computation) -> Iterator[Variant]:
     """Nothing is subtracted: the output is that of the first map alone."""
     yield Variant(case.with_changed_value("lambda", np.zeros_like))
 
 
-@plan_slip("λ is made of vectors and λ_init", find="lambda", needs_all_heads=True)
+@plan_slip("λ is made of vectors and λ_init", find="lambda", needs_all="h")
 def no_lambda_init(case: Computation, node: Node) -> Iterator[Variant]:
     """Where λ begins, λ_init, is not added: λ is the difference of the two exponentials alone."""
     if "lambda_q1" in node.inputs and _begins(node.options):
@@ -50,20 +50,20 @@ def _begins(options: Any) -> bool:
     return options.get("lambda_init") is not None or options.get("layer") is not None
 
 
-@plan_slip("the context is multiplied by 1 − λ_init", find="scaled_context", needs_all_heads=True)
+@plan_slip("the context is multiplied by 1 − λ_init", find="scaled_context", needs_all="h")
 def no_lambda_factor(case: Computation, node: Node) -> Iterator[Variant]:
     """The context is not multiplied by 1 − λ_init."""
     yield Variant(case.with_identity(node.name))
 
 
-@plan_slip("the context is multiplied by 1 − λ_init", find="scaled_context", needs_all_heads=True)
+@plan_slip("the context is multiplied by 1 − λ_init", find="scaled_context", needs_all="h")
 def lambda_factor_twice(case: Computation, node: Node) -> Iterator[Variant]:
     """The context is multiplied by 1 − λ_init twice."""
     if node.function is not None:
         yield Variant(case.with_changed_value(node.name, node.function, options=node.options))
 
 
-@problem_slip("there are several pairs of heads, of which one map is subtracted from the other", needs_all_heads=True)
+@problem_slip("there are several pairs of heads, of which one map is subtracted from the other", needs_all="h")
 def head_pairs_misread(case: Computation) -> Iterator[Variant]:
     """The heads of a pair are others: neighbours for those of both halves, or the other way."""
     problem = case.problem
@@ -82,7 +82,7 @@ def _layers(case: Computation) -> Sequence[float]:
     return [layer for layer in range(MAX_LAYERS) if layer != difference.parameters.get("layer")]
 
 
-@problem_slip("λ_init is that of a layer", needs_all_heads=True, number=FittedNumber("layer", _layers, is_whole=True))
+@problem_slip("λ_init is that of a layer", needs_all="h", number=FittedNumber("layer", _layers, is_whole=True))
 def lambda_of_another_layer(case: Computation, number: int) -> Iterator[Variant]:
     """The number λ_init is that of another layer."""
     difference = case.problem.difference

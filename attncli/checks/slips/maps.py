@@ -140,13 +140,13 @@ def _with_heads(case: Computation, name: str, order: Sequence[int]) -> Computati
     return case.with_changed_value(name, _taken, options=options)
 
 
-@plan_slip("there are several heads", needs_all_heads=True, number=FittedNumber("heads", solve=_order_along("h")))
+@plan_slip("there are several heads", needs_all="h", number=FittedNumber("heads", solve=_order_along("h")))
 def heads_permuted(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
     """The results of the heads are in another order."""
     return _ordered(case, number, "h", "The results of the heads are in another order")
 
 
-@plan_slip("there are several batch items", needs_all_items=True, number=FittedNumber("items", solve=_order_along("b")))
+@plan_slip("there are several batch items", needs_all="b", number=FittedNumber("items", solve=_order_along("b")))
 def batch_items_permuted(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
     """The results of the batch items are in another order, or one is repeated."""
     return _ordered(case, number, "b", "The results of the batch items are in another order")
@@ -207,7 +207,7 @@ for _name, _words, _what in (
     add_slips(
         plan_slip(
             "there are several batch items",
-            needs_all_items=True,
+            needs_all="b",
             number=FittedNumber("items", solve=_other_items(*_words)),
         ),
         {_name: (f"Batch items read the {_what}.", partial(_items_exchanged, words=_words))},
@@ -264,7 +264,7 @@ def _reading(case: Computation, read: Sequence[int], words: Sequence[str], what:
 
 @plan_slip(
     "there are several key heads",
-    needs_all_heads=True,
+    needs_all="h",
     number=FittedNumber("key_heads", solve=_other_heads("key", "value"), is_whole=True),
 )
 def key_heads_exchanged(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
@@ -274,7 +274,7 @@ def key_heads_exchanged(case: Computation, number: Sequence[int]) -> Iterator[Va
 
 @plan_slip(
     "there are several key heads",
-    needs_all_heads=True,
+    needs_all="h",
     number=FittedNumber("key_heads", solve=_other_heads("value"), is_whole=True),
 )
 def value_heads_exchanged(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
@@ -319,7 +319,7 @@ def values_shifted(case: Computation, number: int) -> Iterator[Variant]:
         yield Variant(changed, f"The values are shifted by {rows}: each key has that of a key {where} it.")
 
 
-@plan_slip("the output has an axis of heads, as many as queries", needs_all_queries=True, needs_all_heads=True)
+@plan_slip("the output has an axis of heads, as many as queries", needs_all="nh")
 def output_axes_exchanged(case: Computation) -> Iterator[Variant]:
     """The heads and the queries of the output are exchanged: it is (batch, tokens, heads, features)."""
     node = case.node(case.plan.results.get("output", ""))
@@ -327,9 +327,7 @@ def output_axes_exchanged(case: Computation) -> Iterator[Variant]:
         yield Variant(case.with_changed_value(node.name, _exchanged_axes))
 
 
-@plan_slip(
-    "queries, keys and values have an axis of heads, and several of both", needs_all_queries=True, needs_all_heads=True
-)
+@plan_slip("queries, keys and values have an axis of heads, and several of both", needs_all="nh")
 def layout_misread(case: Computation) -> Iterator[Variant]:
     """Queries, keys and values (batch, heads, tokens, features) are read as (batch, tokens, heads, features)."""
     names = [name for name in ("query", "key", "value") if name in case.plan.by_name]

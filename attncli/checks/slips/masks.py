@@ -136,7 +136,7 @@ def mask_inverted(case: Computation) -> Iterator[Variant]:
         yield Variant(case.with_changed_value(inverted, np.logical_not), sentence)
 
 
-@plan_slip("there is a mask, and there are as many queries as keys", needs_all_queries=True)
+@plan_slip("there is a mask, and there are as many queries as keys", needs_all="n")
 def mask_transposed(case: Computation) -> Iterator[Variant]:
     """The mask is transposed: it hides queries where it should hide keys."""
     queries, keys = (axis.length for axis in case.plan.pair_axes[-2:])
@@ -410,7 +410,7 @@ def chunk_offset(case: Computation, chunks: Node) -> Iterator[Variant]:
         yield Variant(case.with_nodes(replace(chunks, inputs=inputs)))
 
 
-@plan_slip("several batch items have masks, for several heads", needs_all_heads=True, needs_all_items=True)
+@plan_slip("several batch items have masks, for several heads", needs_all="hb")
 def masks_tiled(case: Computation) -> Iterator[Variant]:
     """The masks of batch items are tiled for the heads instead of repeated: a head reads that of another item."""
     for name, rule in rules_of(case).items():

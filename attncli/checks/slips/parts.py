@@ -1,7 +1,7 @@
 """Parts of a large problem that slips are tried on: some queries, one batch item, the heads of one key head."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -90,41 +90,34 @@ def first_part(
     problem: ProblemSpec,
     limits: SearchLimits,
     priority: Priority = NO_PRIORITY,
-    *,
-    all_queries: bool = False,
-    all_heads: bool = False,
-    all_items: bool = False,
+    needs_all: Collection[str] = (),
 ) -> Part:
-    """The part of a large problem that slips are tried on: of one batch item and key head where it has such parts."""
+    """The part of a large problem that slips are tried on: of one batch item and key head where it has such parts.
+
+    Of the axes of these letters it has all positions.
+    """
     if cell_count(problem) <= limits.part_cells:
         return ALL
     per_group = problem.leading.heads // problem.leading.kv_heads
-    item = priority.item if has_batch_parts(problem) and not all_items else None
-    group = priority.head // per_group if has_head_parts(problem) and not all_heads else None
+    item = priority.item if has_batch_parts(problem) and "b" not in needs_all else None
+    group = priority.head // per_group if has_head_parts(problem) and "h" not in needs_all else None
     part = Part(None, item, group, per_group)
-    if all_queries or not _has_query_parts(problem):
+    if "n" in needs_all or not _has_query_parts(problem):
         return part
     return replace(part, rows=_some_rows(problem_part(problem, part), limits, priority.rows))
 
 
-def all_parts(
-    problem: ProblemSpec,
-    limits: SearchLimits,
-    *,
-    all_queries: bool = False,
-    all_heads: bool = False,
-    all_items: bool = False,
-) -> Iterator[Part]:
+def all_parts(problem: ProblemSpec, limits: SearchLimits, needs_all: Collection[str] = ()) -> Iterator[Part]:
     """Parts that are the whole problem together; some may be larger than the limits where all queries are needed."""
     if cell_count(problem) <= limits.whole_cells:
         yield ALL
         return
     layout = problem.leading
-    groups = range(layout.kv_heads) if has_head_parts(problem) and not all_heads else (None,)
-    for item in range(layout.batch or 1) if has_batch_parts(problem) and not all_items else (None,):
+    groups = range(layout.kv_heads) if has_head_parts(problem) and "h" not in needs_all else (None,)
+    for item in range(layout.batch or 1) if has_batch_parts(problem) and "b" not in needs_all else (None,):
         for group in groups:
             part = Part(None, item, group, layout.heads // layout.kv_heads)
-            if all_queries or not _has_query_parts(problem):
+            if "n" in needs_all or not _has_query_parts(problem):
                 yield part
                 continue
             own = problem_part(problem, part)

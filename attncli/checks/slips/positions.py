@@ -138,7 +138,7 @@ def _shards(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[
     yield from nearest_solutions(case, expected, lambda shard: alibi_shard(case, slopes, shard), shards)
 
 
-@plan_slip("there is alibi", _slopes, needs_all_heads=True, number=FittedNumber("first_and_heads", solve=_shards))
+@plan_slip("there is alibi", _slopes, needs_all="h", number=FittedNumber("first_and_heads", solve=_shards))
 def alibi_shard(case: Computation, slopes: Node, number: Sequence[int]) -> Iterator[Variant]:
     """Alibi's slopes are those of later heads, of a larger number of heads that are dealt out to several devices."""
     first, heads = number
@@ -157,7 +157,7 @@ def _rank_counts(case: Computation) -> Sequence[float]:
 @plan_slip(
     "there is alibi, of several heads",
     _slopes,
-    needs_all_heads=True,
+    needs_all="h",
     number=FittedNumber("ranks", _rank_counts, is_whole=True),
 )
 def alibi_ranks(case: Computation, slopes: Node, number: int) -> Iterator[Variant]:

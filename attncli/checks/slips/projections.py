@@ -161,7 +161,7 @@ def _is_changed(plan: Plan, key: Node) -> bool:
     return False
 
 
-@plan_slip("there are several key heads, and fewer than query heads", needs_all_heads=True)
+@plan_slip("there are several key heads, and fewer than query heads", needs_all="h")
 def kv_heads_tiled(case: Computation) -> Iterator[Variant]:
     """The key heads are tiled (0 1 0 1) instead of repeated (0 0 1 1): query head h reads key head h mod g."""
     repeated = [node for node in case.plan.nodes if node.function is structural.repeat_kv]
@@ -169,7 +169,7 @@ def kv_heads_tiled(case: Computation) -> Iterator[Variant]:
         yield Variant(_with_functions(case, structural.repeat_kv, _tile))
 
 
-@plan_slip("there are several heads and several queries", needs_all_queries=True, needs_all_heads=True)
+@plan_slip("there are several heads and several queries", needs_all="nh")
 def heads_not_transposed(case: Computation) -> Iterator[Variant]:
     """The heads are merged in the wrong order: [heads, queries, features] is reshaped, with no transpose."""
     merged, output = case.node("merged"), case.node("context")
@@ -181,7 +181,7 @@ def heads_not_transposed(case: Computation) -> Iterator[Variant]:
         yield Variant(case.with_changed_value(output.name, _output_without_transpose))
 
 
-@plan_slip("there are several heads and several rows", needs_all_queries=True, needs_all_heads=True)
+@plan_slip("there are several heads and several rows", needs_all="nh")
 def heads_split_not_transposed(case: Computation) -> Iterator[Variant]:
     """The heads are split in the wrong order: the array is reshaped to [heads, rows, features], with no transpose."""
     if _splits_heads(case.plan):

@@ -131,13 +131,13 @@ def _span(noun: str, heads: Sequence[int]) -> str:
     return f"{noun} {heads[0]}" if len(heads) == 1 else f"{noun}s {heads[0]} to {heads[-1]}"
 
 
-@plan_slip("there are several heads", needs_all_heads=True, number=FittedNumber("factors", solve=_key_scales))
+@plan_slip("there are several heads", needs_all="h", number=FittedNumber("factors", solve=_key_scales))
 def key_scale_per_head(case: Computation, number: Sequence[float]) -> Iterator[Variant]:
     """The keys have a factor too much in each head, as of a dequantization scale that is forgotten."""
     yield from _scaled(case, "key", number)
 
 
-@plan_slip("there are several heads", needs_all_heads=True, number=FittedNumber("factors", solve=_value_scales))
+@plan_slip("there are several heads", needs_all="h", number=FittedNumber("factors", solve=_value_scales))
 def value_scale_per_head(case: Computation, number: Sequence[float]) -> Iterator[Variant]:
     """The values have a factor too much in each head, as of a dequantization scale that is forgotten."""
     yield from _scaled(case, "value", number)

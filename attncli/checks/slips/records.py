@@ -186,11 +186,11 @@ class Slip:
     """One mistake: its name, what is done wrong, where it can be made, and how it changes a problem or a plan.
 
     `change` yields nothing where the mistake can't be made, and several variants where there are several; of a slip
-    with a `number` it takes that too. Where `needs_all_queries` is set, the result of a query depends on the others,
-    and no part of them can be computed alone; where `needs_all_heads` or `needs_all_items` is, that of a head or of a
-    batch item does. Without `is_paired` it is tried in no pair of slips. Where `is_rounding` is set, it rounds numbers,
-    whose errors are small and look like many others: it is named where nothing else explains what is expected. One that
-    `is_backward` changes gradients alone.
+    with a `number` it takes that too. `needs_all` has the letters of axes of which it needs all positions (n: queries,
+    h: heads, b: batch items): the result of one depends on the others, and no part can be computed alone. Without
+    `is_paired` it is tried in no pair of slips. Where `is_rounding` is set, it rounds numbers, whose errors are small
+    and look like many others: it is named where nothing else explains what is expected. One that `is_backward` changes
+    gradients alone.
     """
 
     name: str
@@ -198,9 +198,7 @@ class Slip:
     applies_where: str  # completes "It can be made where …"
     change: Change
     changes_problem: bool
-    needs_all_queries: bool = False
-    needs_all_heads: bool = False
-    needs_all_items: bool = False
+    needs_all: str = ""
     is_paired: bool = True
     is_rounding: bool = False
     is_backward: bool = False
@@ -214,9 +212,7 @@ SLIPS: Mapping[str, Slip] = MappingProxyType(_SLIPS)
 class Traits(TypedDict, total=False):
     """What is said of a slip beyond its sentence and where it applies: fields of `Slip`."""
 
-    needs_all_queries: bool
-    needs_all_heads: bool
-    needs_all_items: bool
+    needs_all: str
     is_paired: bool
     is_rounding: bool
     number: FittedNumber | None

@@ -274,7 +274,7 @@ def _is_shift_or_exchange(order: Array) -> bool:
 
 @plan_slip(
     "there are as many queries as keys, or more, and a few hundred keys",
-    needs_all_queries=True,
+    needs_all="n",
     is_paired=False,
     number=FittedNumber("keys", solve=_order_of_values),
 )
@@ -306,7 +306,7 @@ def _rows_read(case: Computation, expected: Mapping[str, Array]) -> Iterator[tup
 @plan_slip(
     "there are several queries, of which no more than a few hundred",
     find="context",
-    needs_all_queries=True,
+    needs_all="n",
     is_paired=False,
     number=FittedNumber("rows", solve=_rows_read),
 )

@@ -111,7 +111,7 @@ def scaled_anyway(case: Computation) -> Iterator[Variant]:
                 yield replace(variant, sentence=sentence)
 
 
-@problem_slip("there are several heads, and the scores are divided by √d", needs_all_heads=True)
+@problem_slip("there are several heads, and the scores are divided by √d", needs_all="h")
 def scale_by_model_width(case: Computation) -> Iterator[Variant]:
     """The scores are divided by the root of the features of all heads together instead of those of one head."""
     heads = case.problem.leading.heads

@@ -12,7 +12,7 @@ from attncli.ops import elementwise, structural
 from attncli.plan.graph import Node
 
 
-@plan_slip("there are as many queries as keys, of the same width", of_stage("score"), needs_all_queries=True)
+@plan_slip("there are as many queries as keys, of the same width", of_stage("score"), needs_all="n")
 def query_key_swapped(case: Computation, score: Node) -> Iterator[Variant]:
     """Queries and keys are swapped: the table of scores is K Qᵀ, with a row for each key."""
     if not {"query", "key"} <= set(score.inputs):
@@ -95,7 +95,7 @@ def bias_twice(case: Computation) -> Iterator[Variant]:
         yield Variant(case.with_changed_value(name, elementwise.scale, options={"scale": 2.0}), sentence)
 
 
-@plan_slip("a bias, of positions or the user's own, has several heads", needs_all_heads=True)
+@plan_slip("a bias, of positions or the user's own, has several heads", needs_all="h")
 def bias_of_other_head(case: Computation) -> Iterator[Variant]:
     """Each head has the bias of the one after it, or before it."""
     for name in _biases(case):

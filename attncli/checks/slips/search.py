@@ -4,7 +4,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
@@ -94,6 +93,11 @@ class Attempt:
     is_confirmation: bool = False  # whether another part is explained already
     on_demand: tuple[str, ...] = ()  # what is checked and computed where it is selected: gradients, and on demand
     bound: str = ""  # which other numbers fit as well, where its number is not determined
+
+    @property
+    def computation(self) -> Computation:
+        """Its problem and plan, as slips change them."""
+        return Computation(self.problem, self.plan, self.dtype)
 
     @property
     def parameters(self) -> Mapping[str, Number]:
@@ -190,9 +194,9 @@ def with_slip(attempt: Attempt, slip: Slip, number: Number | None = None) -> Ite
     A slip that has a number is made with this one, otherwise with each that is usual. Slips that change the problem
     are made before those that change the plan.
     """
-    if slip.needs_all_queries and attempt.problem.only is not None:
+    if "n" in slip.needs_all and attempt.problem.only is not None:
         return
-    case = Computation(attempt.problem, attempt.plan, attempt.dtype)
+    case = attempt.computation
     if slip.number is not None and number is None:
         for usual in slip.number.usual:
             yield from with_slip(attempt, slip, usual)
@@ -221,7 +225,7 @@ def in_part(attempt: Attempt, problem: ProblemSpec, part: Part) -> Attempt:
 
 def in_all_parts(attempt: Attempt, problem: ProblemSpec, limits: SearchLimits) -> Iterator[Attempt]:
     """The slips of an attempt made in the parts that are all of a problem together."""
-    for part in all_parts(problem, limits, **needs_of([attempt])._asdict()):
+    for part in all_parts(problem, limits, needs_of([attempt])):
         yield in_part(attempt, problem, part)
 
 
@@ -336,42 +340,31 @@ def unnoticed(
     return SearchResult(tuple(found), search.tried_count, untried=tuple(search.untried))
 
 
-class _Needs(NamedTuple):
-    """Whether all queries, all heads and all batch items are needed to compute any of them."""
-
-    all_queries: bool
-    all_heads: bool
-    all_items: bool
-
-    def with_those_of(self, other: "_Needs") -> "_Needs":
-        """What any of two needs."""
-        return _Needs(*map(any, zip(self, other, strict=True)))
+Needs = frozenset[str]  # the letters of axes of which all positions are needed: n, h or b
 
 
-NO_NEEDS = _Needs(all_queries=False, all_heads=False, all_items=False)
-
-
-def needs_of(attempts: Iterable[Attempt]) -> _Needs:
+def needs_of(attempts: Iterable[Attempt]) -> Needs:
     """What any of some attempts needs."""
-    needs = NO_NEEDS
+    needs = Needs()
     for attempt in attempts:
-        needs = needs.with_those_of(_needs_of(*map(SLIPS.__getitem__, attempt.slips)))
-        needs = needs.with_those_of(_needs_of_gradients(attempt.plan, attempt.on_demand))
+        needs |= _needs_of(*map(SLIPS.__getitem__, attempt.slips))
+        needs |= _needs_of_gradients(attempt.plan, attempt.on_demand)
     return needs
 
 
-def _needs_of_gradients(plan: Plan, names: Iterable[str]) -> _Needs:
+def _needs_of_gradients(plan: Plan, names: Iterable[str]) -> Needs:
     """What gradients need: all queries, and all heads and batch items where they have no axis of these."""
     letters = [set(plan[name].letters) for name in names if plan.find(name) and plan[name].stage == GRADIENT]
-    return _Needs(bool(letters), any(not own & {"h", "g"} for own in letters), any("b" not in own for own in letters))
+    needs = {
+        "n": bool(letters),
+        "h": any(not own & {"h", "g"} for own in letters),
+        "b": any("b" not in own for own in letters),
+    }
+    return Needs(letter for letter, is_needed in needs.items() if is_needed)
 
 
-def _needs_of(*slips: Slip) -> _Needs:
-    return _Needs(
-        any(slip.needs_all_queries for slip in slips),
-        any(slip.needs_all_heads for slip in slips),
-        any(slip.needs_all_items for slip in slips),
-    )
+def _needs_of(*slips: Slip) -> Needs:
+    return Needs("".join(slip.needs_all for slip in slips))
 
 
 class _Search:
@@ -391,11 +384,11 @@ class _Search:
         self.slips = [slip for slip in SLIPS.values() if slip.is_backward or not is_backward]
         self.problem, self.accepts, self.limits, self.priority = problem, accepts, limits, priority
         self.on_demand = on_demand
-        self.least = _needs_of_gradients(build_plan(problem), on_demand) if on_demand else NO_NEEDS
+        self.least = _needs_of_gradients(build_plan(problem), on_demand) if on_demand else Needs()
         self.end = limits.clock() + limits.seconds
         self.dtype = dtype or problem.precision.name
-        self.starts: dict[tuple[_Needs, int], Attempt] = {}
-        self.refuting: dict[_Needs, list[Part]] = {}  # parts of the whole on which an attempt was refused
+        self.starts: dict[tuple[Needs, int], Attempt] = {}
+        self.refuting: dict[Needs, list[Part]] = {}  # parts of the whole on which an attempt was refused
         self.only_alone: list[str] = []  # slips that take so long that they are tried in no pair
         self.tried_count = 0
         self.untried: list[str] = []
@@ -424,7 +417,7 @@ class _Search:
             names = ", ".join(self.only_alone)
             self.untried.append(f"pairs with {names}: not tried, because they compute all queries, which takes long")
         for at, slip in enumerate(slips):
-            firsts: dict[_Needs, list[Attempt]] = {}
+            firsts: dict[Needs, list[Attempt]] = {}
             for second in slips[at + 1 :]:
                 needs = _needs_of(slip, second)
                 if needs not in firsts:
@@ -438,7 +431,7 @@ class _Search:
         for slip in self.slips:
             start = None if slip.number is None or slip.number.usual else self._start(_needs_of(slip))
             if start is not None and slip.number is not None:
-                candidates = slip.number.candidates(Computation(start.problem, start.plan, start.dtype))
+                candidates = slip.number.candidates(start.computation)
                 made = self._made(start, slip, candidates[len(candidates) // 4]) if candidates else iter(())
                 yield from (replace(attempt, sentences=(slip.sentence,)) for attempt in made)
 
@@ -453,7 +446,7 @@ class _Search:
         """Each variant of a slip with the numbers that bring it nearest; first with a number that people know."""
         number = slip.number
         assert number is not None
-        case = Computation(start.problem, start.plan, start.dtype)
+        case = start.computation
         if number.solve is not None:
             for solution in number.solve(case, evidence.expected(start.part)):
                 yield from self._made(start, slip, solution)
@@ -482,28 +475,28 @@ class _Search:
                     if attempt is not None:
                         yield attempt
 
-    def _start(self, needs: _Needs, cells: int | None = None) -> Attempt | None:
+    def _start(self, needs: Needs, cells: int | None = None) -> Attempt | None:
         """The right computation that slips are made in; None where they need all of too many queries.
 
         It has no more than so many scores, those of a part by default, where a part can be as small.
         """
-        if needs.all_queries and self.problem.only is not None:
+        if "n" in needs and self.problem.only is not None:
             return None
-        needs = needs.with_those_of(self.least)
+        needs |= self.least
         key = needs, min(cells or self.limits.part_cells, self.limits.part_cells)
         if key not in self.starts:
             limits = replace(self.limits, part_cells=key[1])
-            part = first_part(self.problem, limits, self.priority, **needs._asdict())
+            part = first_part(self.problem, limits, self.priority, needs)
             own = own_attempt(self.problem, self.dtype, part, self.on_demand)
-            if needs.all_queries and cell_count(own.problem) > self.limits.whole_cells:
+            if "n" in needs and cell_count(own.problem) > self.limits.whole_cells:
                 return None
             own.compute_known_values()
             self.starts[key] = own
         return self.starts[key]
 
-    def _takes_long(self, needs: _Needs) -> bool:
+    def _takes_long(self, needs: Needs) -> bool:
         """Whether slips are tried on more than a part of the queries."""
-        return needs.all_queries and cell_count(self.problem) > self.limits.part_cells
+        return "n" in needs and cell_count(self.problem) > self.limits.part_cells
 
     def _can_be_made(self, slip: Slip) -> bool:
         """Whether a slip that is not tried could be made with all queries."""
@@ -532,7 +525,7 @@ class _Search:
             return any(map(self._is_accepted, self._made(start, slip, other)))
 
         if slip.number.is_whole:
-            candidates = sorted(slip.number.candidates(Computation(own.problem, own.plan, own.dtype)))
+            candidates = sorted(slip.number.candidates(own.computation))
             nearest = sorted(candidates, key=lambda other: abs(other - number))[: MOST_OTHERS + 1]
             others = [text_of(other) for other in sorted(nearest) if other != number and fits(other)]
             verb = "fits" if len(others) == 1 else "fit"
@@ -558,7 +551,7 @@ class _Search:
         refuting = self.refuting.setdefault(needs, [])
         if any(self._is_refused(attempt, part) for part in refuting):  # which refute most slips that are like one
             return False
-        for part in all_parts(self.problem, self.limits, **needs._asdict()):
+        for part in all_parts(self.problem, self.limits, needs):
             if self.limits.clock() > self.end + self.limits.seconds:
                 self.untried.append(f"{_names(attempt)} was not tried on all numbers: time ran out")
                 return True

@@ -35,13 +35,13 @@ def softmax_node(case: Computation) -> Node | None:
     return node if node is not None and node.function is softmax else None
 
 
-@plan_slip("there are several queries or keys", needs_all_queries=True)
+@plan_slip("there are several queries or keys", needs_all="n")
 def softmax_over_queries(case: Computation) -> Iterator[Variant]:
     """The softmax is over the queries instead of the keys: each column of the weights sums to 1, not each row."""
     yield from _over_other_axis(case, -2)
 
 
-@plan_slip("there are several heads", of_stage("normalize"), needs_all_heads=True)
+@plan_slip("there are several heads", of_stage("normalize"), needs_all="h")
 def softmax_over_heads(case: Computation, node: Node) -> Iterator[Variant]:
     """The softmax is over the heads instead of the keys."""
     if len(node.axes) > 2 and node.axes[-3].letter == "h" and node.axes[-3].length > 1:
@@ -63,9 +63,7 @@ def _softmax_of_several_queries(case: Computation) -> Node | None:
     return node if node is not None and node.axes[-2].length > 1 else None
 
 
-@function_slip(
-    "there are several queries and weights are a softmax", _softmax_of_several_queries, needs_all_queries=True
-)
+@function_slip("there are several queries and weights are a softmax", _softmax_of_several_queries, needs_all="n")
 def softmax_over_table(scores: Array, *, temperature: float = 1.0) -> Array:
     """The exponentials are divided by the sum of the whole table instead of their row's."""
     exponentials = np.exp((scores - finite_max(scores).max(axis=-2, keepdims=True)) / temperature)
@@ -73,7 +71,7 @@ def softmax_over_table(scores: Array, *, temperature: float = 1.0) -> Array:
     return total
 
 
-@plan_slip("there are as many queries as keys and weights are a softmax", softmax_node, needs_all_queries=True)
+@plan_slip("there are as many queries as keys and weights are a softmax", softmax_node, needs_all="n")
 def sum_without_keepdims(case: Computation, node: Node) -> Iterator[Variant]:
     """The sums of the rows are not kept as a column (keepdims): column j is divided by the sum of row j."""
     if node.axes[-2].length == node.axes[-1].length > 1:
@@ -82,7 +80,7 @@ def sum_without_keepdims(case: Computation, node: Node) -> Iterator[Variant]:
         yield Variant(case.with_function(node.name, _softmax_of_other_rows, keeps_max=False), sentence)
 
 
-@plan_slip("there are as many queries as keys, and several", needs_all_queries=True)
+@plan_slip("there are as many queries as keys, and several", needs_all="n")
 def weights_transposed(case: Computation) -> Iterator[Variant]:
     """The values are summed with the transposed weights: Aᵀ V instead of A V."""
     context, (*_, queries, keys) = case.node("context"), case.plan.pair_axes
@@ -158,7 +156,7 @@ def sink_without_maximum(case: Computation) -> Iterator[Variant]:
     yield from _with_sink(case, lambda sink, _: np.exp(sink))
 
 
-@plan_slip("each of several heads has a sink", needs_all_queries=True, needs_all_heads=True)
+@plan_slip("each of several heads has a sink", needs_all="nh")
 def sinks_by_row(case: Computation) -> Iterator[Variant]:
     """The sink of a query is that of the head with its row's number, modulo the number of heads."""
     node, sink = case.node("scores_and_sink"), case.problem.sink

@@ -45,10 +45,10 @@ def test_what_is_computed_of_a_part_is_what_the_whole_has_there(spec: ProblemSpe
 def test_a_kernels_problem_is_taken_apart_by_queries_batch_items_and_key_heads() -> None:
     spec = problem(**HEAD_AXIS)
     assert first_part(spec, SMALL, Priority(item=1, head=H - 1)).positions("h") == range(H - R, H)
-    assert first_part(spec, SMALL, all_heads=True).positions("h") is None
-    assert first_part(spec, SMALL, all_queries=True).positions("n") is None
+    assert first_part(spec, SMALL, needs_all="h").positions("h") is None
+    assert first_part(spec, SMALL, needs_all="n").positions("n") is None
     assert len(list(all_parts(spec, SMALL))) == B * G * N
-    assert len(list(all_parts(spec, SMALL, all_queries=True, all_heads=True))) == B
+    assert len(list(all_parts(spec, SMALL, "nh"))) == B
     assert first_part(spec, SearchLimits()) == Part()
 
 
