@@ -189,7 +189,8 @@ def to_float8(x: Array, name: str) -> Array:
     [1.0, 1.25, -448.0, -inf]
     """
     bits, least = _FLOAT8_BITS[name]
-    size, largest = abs(x), np.nanmax(float8_numbers(name), where=np.isfinite(float8_numbers(name)), initial=0)
+    numbers, size = float8_numbers(name), abs(x)
+    largest = numbers[np.isfinite(numbers)].max()
     exponents = np.maximum(np.frexp(size)[1] - 1, least)
     step = np.ldexp(1.0, exponents - bits)  # between numbers of this exponent
     nearest = np.minimum(np.rint(size / step) * step, largest)
