@@ -65,7 +65,7 @@ def _collect_garbage_later() -> None:
 def _report_failure(error: Exception) -> int:
     """Print what was not foreseen on standard error; returns CRASHED, or FAILED where memory does not suffice."""
     lacks_memory, said = True, "there is not enough memory"
-    with suppress(MemoryError, ImportError):  # for this report either
+    with suppress(Exception):  # for this report either: without memory, compiling a module can end in a SystemError
         from attncli.base.crash import crash_report, is_lack_of_memory  # noqa: PLC0415 - hardly a process needs it
 
         lacks_memory = is_lack_of_memory(error)
