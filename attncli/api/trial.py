@@ -35,8 +35,8 @@ class Trial:
         self._data = data
 
     @property
-    def passes(self) -> bool:
-        """Whether it failed on no input."""
+    def passes(self) -> bool | None:
+        """Whether it failed on no input; None where too few inputs tell."""
         return self._data.passes
 
     @property
@@ -70,8 +70,13 @@ class Trial:
         if not self.passes:
             raise AssertionError(str(self))
 
+    @property
+    def domain(self) -> str:
+        """What inputs it takes, as it was found by trying, in a line."""
+        return self._data.domain.told()
+
     def __bool__(self) -> bool:
-        return self.passes
+        return bool(self.passes)
 
     def __str__(self) -> str:
         return document_text(trial_document(self._data, DECIMALS))

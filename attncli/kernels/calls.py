@@ -10,7 +10,8 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import join_words
 from attncli.engine.run import run
 from attncli.io.entries import ALIASES
-from attncli.kernels.cases import BOUNDS, LAID_OUT, PAGE_SIZE, PAGES, Extra, KernelCase
+from attncli.kernels.cases import BOUNDS, LAID_OUT, PAGE_SIZE, PAGES, KernelCase
+from attncli.kernels.domain import Extra
 from attncli.kernels.process import BACKWARD, FORWARD, Argument, Call, FunctionDescription, Parameter, Returned
 from attncli.ops.position_biases import published_slopes
 from attncli.problem.conventions import hides

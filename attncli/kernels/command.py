@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from attncli.base.errors import AttnError, UnknownNameError
-from attncli.base.program import DIFFERS
+from attncli.base.program import DIFFERS, FAILED
 from attncli.cli import streams
 from attncli.cli.completion import Meanings, complete_from
 from attncli.cli.option_values import (
@@ -61,6 +61,8 @@ def try_function(
     backward_function: str | None = option(
         "Try the gradients of this function of q, k, v and grad_output.", metavar="FUNCTION"
     ),
+    lengths: str | None = option("Numbers of queries and keys that it takes; found by trying.", metavar="N,N"),
+    square: bool = flag("It takes as many queries as keys.", "--square"),
     inputs: str | None = option("Drawn inputs besides the chosen ones; default 100, of a command 10.", metavar="N"),
     timeout: str | None = option("Longest time of a call; default 10.", metavar="SECONDS"),
     rtol: str | None = option("Relative tolerance, in place of that derived.", metavar="X"),
@@ -94,6 +96,7 @@ def try_function(
     check_stdin(problem, *keys.values())
     read_inputs = make_inputs(max_size)
     layout, seed = _layout(keys), _whole(keys.pop("seed", None), "--seed", 0)
+    features = _lengths(keys.pop("dim", None), "--dim")
     document = read_problem_options(problem, keys, read_inputs)
     write_alias_notes(document)
     check_convention(convention)
@@ -111,6 +114,9 @@ def try_function(
         returns=None if returns is None else read_returns(returns, "--returns"),
         check=CheckOptions(rtol=_number(rtol, "--rtol"), atol=_number(atol, "--atol"), seconds=SLIP_SECONDS),
         is_backward=backward or backward_function is not None,
+        features=features,
+        lengths=_lengths(lengths, "--lengths"),
+        is_square=square,
     )
     seconds = TIMEOUT if timeout is None else _number(timeout, "--timeout") or TIMEOUT
     with ProgressBar("trying") as progress:
@@ -132,7 +138,7 @@ def try_function(
     with streams.while_read():
         write_answer(answer, output_options)
     if not report.passes:
-        raise typer.Exit(DIFFERS)
+        raise typer.Exit(DIFFERS if report.failed else FAILED)
 
 
 def _targets(function: str | None, problem: str | None, command: str | None) -> tuple[str | None, str | None]:
@@ -176,6 +182,14 @@ def _whole(text: str | None, option: str, default: int) -> int:
         return default
     value = read_number(text, (option,))
     return to_integer(value if is_number(value) else text, (option,), 0)
+
+
+def _lengths(text: str | None, option: str) -> tuple[int, ...]:
+    """The lengths of an option, with commas between; none where it is not given. Raises AttnError for any other text."""
+    from attncli.problem.numbers import to_integer
+
+    words = [] if text is None else text.split(",")
+    return tuple(to_integer(_number(word, option), (option,), 1) for word in words)
 
 
 def _number(text: str | None, option: str) -> float | None:
@@ -233,7 +247,7 @@ def _write_smallest(report: "TrialReport", file: str | None, inputs: Any, *, is_
     if file is None:
         return None
     if report.smallest is None:
-        streams.write_warnings([f"{shlex.quote(file)} is not written: the function passes"], strict=is_strict)
+        streams.write_warnings([f"{shlex.quote(file)} is not written: the function fails on no input"], strict=is_strict)
         return None
     before: Mapping[str, Any] = {"title": f"{trial_verdict(report)}."}
     after = {"expected": expected_of(report.smallest)} if report.smallest.failure.returned else {}

@@ -17,7 +17,7 @@ from attncli.problem.spec import FIELDS, ConventionUse, ProblemSpec
 SIZES = ("heads", "kv_heads", "dtype")  # keys that say which inputs there are
 ARRAYS = (*LAID_OUT, "past_key", "past_value", "grad_output")  # which are one more input
 LABELS = ("tokens", "query_tokens", "only")
-SAMPLE = (1, 2, 2, 1)  # the shape [b h n d] on which keys are checked
+SAMPLE = (1, 2, 2, 4)  # the shape [b h n d] on which keys are checked
 
 
 def describe(

@@ -10,8 +10,9 @@ from attncli.base.text import count_of, escape_control, join_words
 from attncli.checks.bugs import bugs
 from attncli.checks.document import slip_lines
 from attncli.checks.quantity import AGREES, DIFFERS, quantity_blocks
-from attncli.kernels.cases import BOUNDS, MEMORIES, Sizes
-from attncli.kernels.report import OtherFailure, Smallest, TrialReport
+from attncli.kernels.cases import BOUNDS, MEMORIES
+from attncli.kernels.domain import Sizes
+from attncli.kernels.report import LEAST_TELLING, OtherFailure, Smallest, TrialReport
 from attncli.numbers.formatting import format_whole
 from attncli.numbers.parsing import TypedNumber
 from attncli.problem.fields import GRADIENT_PREFIX, option_name
@@ -23,6 +24,7 @@ MAX_NAMED = 2  # mistakes that the verdict names
 MAX_LINES = 12  # of what the function printed
 MAX_BUGS = 2  # public ones that are named
 EMPTY_ROWS = "A query that sees no key is to give 0; --empty-rows nan says that NaN is right."
+TELLING = "have more than one tile of keys and more than one head or batch item (--dim and --lengths say what it takes)"
 MAX_NUMBERS = 40  # of an array that is shown whole
 MAX_DIFFERENT = 3
 ALWAYS = ("query", "key", "value")
@@ -48,7 +50,7 @@ def quiet_document(report: TrialReport) -> Document:
 
 def verdict_line(report: TrialReport) -> Statement:
     """The verdict as a sentence, in the style of its result."""
-    return Statement(f"{trial_verdict(report)}.", style=AGREES if report.passes else DIFFERS)
+    return Statement(f"{trial_verdict(report)}.", style=DIFFERS if report.failed else AGREES if report.passes else "")
 
 
 def trial_document(report: TrialReport, decimals: int, file: str | None = None) -> Document:
@@ -59,8 +61,12 @@ def trial_document(report: TrialReport, decimals: int, file: str | None = None) 
 def trial_verdict(report: TrialReport) -> str:
     """Whether a function passes, and what explains where it fails, in a line without a full stop."""
     inputs = count_of(report.count, "input")
+    passes = f"{report.function} passes {'the' if report.count == 1 else 'all'} {inputs}"
     if report.passes:
-        return f"{report.function} passes {'the' if report.count == 1 else 'all'} {inputs}"
+        return passes
+    if report.passes is None:
+        why = "it was interrupted" if report.is_interrupted else f"only {report.telling} of at least {LEAST_TELLING} {TELLING}"
+        return f"can't tell: {passes}, but {why}"
     verdict = f"{report.function} fails on {report.failed} of {inputs}"
     if report.explanations:
         names = list(dict.fromkeys(" with ".join(x.slips) for x in report.explanations))
@@ -72,9 +78,11 @@ def trial_verdict(report: TrialReport) -> str:
 
 def _sections(report: TrialReport, decimals: int, file: str | None) -> Iterator[Section]:
     """The verdict with how the function was called; the smallest input; the other failures."""
-    lines = [*report.called, f"types {', '.join(report.dtypes)}; compared {join_words(report.compared)}"]
+    lines = [*report.called, f"takes {report.domain.told()}", f"compared {join_words(report.compared)}"]
+    lines += [f"refuses {sentence}" for sentence in report.domain.borders]
     untried = [f"not tried: {sentence}" for sentence in report.untried]
-    stopped = [f"stopped after {count_of(report.failed, 'failure')}"] if report.is_stopped else []
+    how = "interrupted" if report.is_interrupted else f"stopped after {count_of(report.failed, 'failure')}"
+    stopped = [how] if report.is_stopped else []
     blocks: list[Block] = [
         verdict_line(report),
         Lines(tuple(f"  {line}" for line in (*lines, *untried, *stopped)), "dim"),
@@ -264,10 +272,13 @@ def trial_object(report: TrialReport, seed: int) -> dict[str, Any]:
         "passes": report.passes,
         "tried": report.count,
         "failed": report.failed,
+        "telling": report.telling,
         "is_stopped": report.is_stopped,
         "right_with": list(report.right_with),
         "seed": seed,
-        "dtypes": list(report.dtypes),
+        "dtypes": list(report.domain.dtypes),
+        "domain": report.domain.told(),
+        "refused": list(report.domain.borders),
         "arrays": report.library,
         "layout": report.layout,
         "called": list(report.called),

@@ -1,8 +1,10 @@
-"""How a function is called, found by trying: the library of its arrays, their layout, and what inputs it takes."""
+"""How a function is called, found by trying: the library of its arrays, their layout, and what its mask is."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from attncli.base.dtypes import HALF
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.run import run
@@ -16,15 +18,28 @@ from attncli.kernels.calls import (
     first_annotation,
     visible_table,
 )
-from attncli.kernels.cases import BOUNDS, PAGE_SIZE, PAGES, CaseMaker, Extra, KernelCase, Scope, Sizes
+from attncli.kernels.cases import BOUNDS, MEMORIES, PAGE_SIZE, PAGES, CaseMaker, KernelCase
+from attncli.kernels.domain import Domain, Extra, Sizes
 from attncli.kernels.process import CallFailure, FunctionDescription, Returned
 from attncli.kernels.report import Failure
-from attncli.kernels.trial import COMMAND, NUMPY, TORCH, TYPES, Trial, largest_number
+from attncli.kernels.trial import COMMAND, NUMPY, TORCH, TYPES, Base, Trial, largest_number
 from attncli.problem.arrays import GivenArray
 from attncli.problem.conventions import find_convention
 from attncli.problem.spec import ProblemSpec
 
-PROBE = Sizes(2, 3, 3, 5, 5, 4, 4)  # no two axes that a layout could confuse have the same length
+# The first has no two axes of the same length that a layout could confuse; the others are what constrained kernels take:
+# with lengths and features in powers of two, and one query as in decoding.
+PROBES = (
+    Sizes(2, 3, 3, 5, 5, 4, 4),
+    Sizes(2, 4, 4, 128, 128, 64, 64),
+    Sizes(1, 1, 1, 128, 128, 64, 64),
+    Sizes(2, 4, 4, 256, 256, 128, 128),
+    Sizes(2, 4, 4, 1, 128, 64, 64),
+    Sizes(2, 4, 4, 64, 64, 16, 16),
+)
+PROBE_SECONDS = 20.0  # after which no friendlier input is tried
+FIRST_TYPES = ("float64", "float32")  # of the first probe, and of those that constrained kernels take
+FRIENDLY_TYPES = ("float32", "float16", "bfloat16", "float64")
 PLAIN_LAYOUTS = ("bhnd", "hnd", NO_HEADS)  # which differ in how many axes there are, so that the shape tells them apart
 # How well a call works: it gives the right numbers, the right shape, or anything else, or it raises in code of the
 # user's own; then, worse, it refuses the arrays, or raises in a library. No other is tried after one without an end.
@@ -44,25 +59,27 @@ def find_call(trial: Trial, found: FunctionDescription) -> None:
     libraries = [options.library] if options.library else _libraries(found)
     layouts = [options.layout] if options.layout else _layouts(trial)
     best: _Probe | None = None
-    is_done = False
-    for library in libraries:
-        failures = []
-        for layout in layouts:
-            probe = _probe_types(trial, replace(trial.interface, library=library, layout=layout))
-            failures += [probe.failure] if probe.failure is not None else []
-            may_be_taken = best is None or layout in PLAIN_LAYOUTS or probe.quality in (_RIGHT, _REFUSED)
-            if may_be_taken and (best is None or probe.rank < best.rank):
-                best = probe
-            is_done = probe.quality in (_RIGHT, _TIMED_OUT)
-            if is_done:
+    end = time.monotonic() + PROBE_SECONDS
+    for sizes in _probe_sizes(trial):
+        for library in libraries:
+            failures = []
+            for layout in layouts:
+                probe = _probe_types(trial, replace(trial.interface, library=library, layout=layout), sizes)
+                failures += [probe.failure] if probe.failure is not None else []
+                may_be_taken = best is None or layout in PLAIN_LAYOUTS or probe.quality in (_RIGHT, _REFUSED)
+                if may_be_taken and (best is None or probe.rank < best.rank):
+                    best = probe
+                if best is not None and probe.quality in (_RIGHT, _TIMED_OUT):
+                    break
+            if best is not None and best.quality in (_RIGHT, _TIMED_OUT):
                 break
-        if is_done:
+            if options.library is None and library == NUMPY and TORCH not in libraries and _are_no_tensors(failures):
+                libraries.append(TORCH)
+        if best is not None and (best.quality in (_RIGHT, _TIMED_OUT) or time.monotonic() > end):
             break
-        if options.library is None and library == NUMPY and TORCH not in libraries and _are_no_tensors(failures):
-            libraries.append(TORCH)
     assert best is not None
     _check_can_be_called(trial, best, libraries)
-    trial.interface = best.interface
+    trial.interface, trial.base = best.interface, Base(best.sizes, best.dtype, best.failure is None)
     if options.returns is not None:
         trial.interface = replace(trial.interface, returns=options.returns)
     is_found = best.quality == _RIGHT
@@ -79,6 +96,8 @@ class _Probe:
 
     quality: int
     interface: Interface
+    sizes: Sizes
+    dtype: str
     failure: CallFailure | None = None
 
     @property
@@ -104,12 +123,26 @@ def _check_can_be_called(trial: Trial, best: _Probe, libraries: Sequence[str]) -
     raise AttnError(message, where=trial.interface.function, hint="write a function (query, key, value) that calls it")
 
 
-def _probe_types(trial: Trial, interface: Interface) -> _Probe:
+def _probe_sizes(trial: Trial) -> list[Sizes]:
+    """The sizes to try, the friendlier last; of features and lengths those that the user has said."""
+    options = trial.options
+    found = PROBES if not (options.features or options.lengths) else PROBES[1:]
+    if options.features:
+        found = tuple(replace(one, features=options.features[0], value_features=options.features[0]) for one in found)
+    if options.lengths:
+        queries, keys = options.lengths[0], max(options.lengths)
+        found = tuple(replace(one, queries=min(one.queries, queries), keys=queries) for one in found)
+        found += (replace(found[0], queries=queries, keys=keys),)
+    return list(dict.fromkeys(found))
+
+
+def _probe_types(trial: Trial, interface: Interface, sizes: Sizes) -> _Probe:
     """How well a call works, in the first type in which it gives something."""
-    dtypes = ("float64", "float32") if trial.description.dtypes is None else trial.description.dtypes[:1]
+    dtypes = trial.description.dtypes or (FIRST_TYPES if sizes == PROBES[0] else FRIENDLY_TYPES)
+    known = TYPES.get(interface.library, TYPES[NUMPY])
     probes = []
-    for dtype in dtypes:
-        probes.append(_probe(trial, interface, dtype))
+    for dtype in [one for one in dtypes if one in known]:
+        probes.append(_probe(trial, interface, sizes, dtype))
         if probes[-1].failure is None or probes[-1].quality == _TIMED_OUT:
             return probes[-1]
     return min(probes, key=lambda probe: probe.quality)
@@ -136,24 +169,26 @@ def _layouts(trial: Trial) -> list[str]:
     return [layout for layout in layouts if layout in LAYOUTS] + (["bnd"] if knows_heads else [])
 
 
-def _probe(trial: Trial, interface: Interface, dtype: str) -> _Probe:
-    """How well a call works with arrays of a type."""
-    scope = _first_scope(trial, interface)
-    case = CaseMaker(scope).make(_sizes(PROBE, scope), dtype)
+def _probe(trial: Trial, interface: Interface, sizes: Sizes, dtype: str) -> _Probe:
+    """How well a call works with arrays of some sizes and a type."""
+    domain = first_domain(trial, interface)
+    sizes = _with_heads(sizes, domain)
+    case = CaseMaker(domain).make(sizes, dtype)
     before, trial.interface = trial.interface, interface
     try:
         problem = trial.problem_of(case)
         returned = trial.runner.call(interface.call(case, problem, trial.visible))
         if isinstance(returned, CallFailure):
-            return _Probe(_quality_of(returned), interface, returned)
+            return _Probe(_quality_of(returned), interface, sizes, dtype, returned)
         interface = replace(interface, returns=find_returns(returned, case, interface.layout) or (OUTPUT,))
         trial.interface = interface
         results = trial.results(case, returned)
         output = None if isinstance(results, Failure) or OUTPUT not in results else results[OUTPUT].array
         if output is None:
-            return _Probe(_OTHER, interface)
-        reference = _reference(problem, OUTPUT)
-        return _Probe(_RIGHT if _is_near(output.reshape(reference.shape), reference) else _SHAPE, interface)
+            return _Probe(_OTHER, interface, sizes, dtype)
+        reference = reference_of(problem, OUTPUT)
+        is_right = is_near(output.reshape(reference.shape), reference, dtype)
+        return _Probe(_RIGHT if is_right else _SHAPE, interface, sizes, dtype)
     finally:
         trial.interface = before
 
@@ -175,21 +210,21 @@ def find_mask(trial: Trial) -> None:
     interface = trial.interface
     if "mask" not in interface.extras or trial.description.convention is not None:
         return
-    scope = _first_scope(trial, interface)
-    dtype = (trial.description.dtypes or ("float32",))[0]
+    domain = first_domain(trial, interface)
+    sizes, dtype = trial.base.sizes, trial.base.dtype
     for adds_masks in (False, True):
         trial.interface = replace(interface, adds_masks=adds_masks)
         extras: Sequence[Extra] = ("mask", "bias") if adds_masks else ("mask",)
-        case = CaseMaker(scope).make(_sizes(PROBE, scope), dtype, extras=extras)
-        found = _output_of(trial, case)
+        case = CaseMaker(domain).make(sizes, dtype, extras=extras)
+        found = results_of(trial, case)
         problem = trial.problem_of(case)
         visible = visible_table(problem)
         sees = np.broadcast_to(visible, (*(1,) * (4 - visible.ndim), *visible.shape)).any(axis=-1)  # [b h n]
-        right = _reference(problem, OUTPUT)
+        right = reference_of(problem, OUTPUT)
         if isinstance(found, dict) and OUTPUT in found:
             output = found[OUTPUT].array.reshape(right.shape)
             seen = np.broadcast_to(sees, right.shape[:-1])
-            if _is_near(output[seen], right[seen]):
+            if is_near(output[seen], right[seen], dtype):
                 if adds_masks:
                     name = next(one.parameter for one in interface.passed if one.key == "mask")
                     trial.remarks.append(
@@ -199,20 +234,27 @@ def find_mask(trial: Trial) -> None:
     trial.interface = interface
 
 
-def _is_near(output: Array, right: Array) -> bool:
-    """Whether numbers are the right ones in any type."""
+def is_near(output: Array, right: Array, dtype: str) -> bool:
+    """Whether numbers are the right ones, in a function of a type."""
+    limit = LOOSE * (10 if dtype in HALF else 1)
     with np.errstate(all="ignore"):
-        return bool(np.allclose(output, right, rtol=0, atol=LOOSE * largest_number(right), equal_nan=True))
+        return bool(np.allclose(output, right, rtol=0, atol=limit * largest_number(right), equal_nan=True))
 
 
-def _reference(problem: ProblemSpec, name: str) -> Array:
+def reference_of(problem: ProblemSpec, name: str) -> Array:
     """What attn computes, [b h n e]."""
     found: Array = getattr(run(problem, name), name)
     return found
 
 
-def _first_scope(trial: Trial, interface: Interface) -> Scope:
-    """The scope before anything but the layout is known."""
+def results_of(trial: Trial, case: KernelCase) -> "dict[str, GivenArray] | CallFailure | Failure":
+    """What the function returns of an input, or why it is nothing."""
+    returned = trial.runner.call(trial.interface.call(case, trial.problem_of(case), trial.visible))
+    return returned if isinstance(returned, CallFailure) else trial.results(case, returned)
+
+
+def first_domain(trial: Trial, interface: Interface) -> Domain:
+    """The domain before anything but the layout is known."""
     description, layout = trial.description, interface.layout
     has_batch = "b" in layout and "packed" not in interface.needed
     knows_heads = "h" in layout or "heads" in interface.keys or description.heads is not None
@@ -226,10 +268,10 @@ def _first_scope(trial: Trial, interface: Interface) -> Scope:
     else:
         heads = [(2, 2), (1, 1), (3, 3)] if knows_heads else [(1, 1)]
         heads += [(4, 2), (2, 1), (6, 3), (6, 2)] if knows_groups and knows_heads else []
-    return Scope(
+    return Domain(
         heads=heads,
         has_batch=has_batch,
-        has_memories=interface.library != COMMAND,
+        memories=("",) if interface.library == COMMAND else tuple(MEMORIES),
         extras=_extras(trial, interface),
         needed=interface.needed,
         has_gradients=trial.options.is_backward,
@@ -245,49 +287,13 @@ def _extras(trial: Trial, interface: Interface) -> Sequence[Extra]:
     return [extra for extra in interface.extras if extra not in said]
 
 
-def _sizes(sizes: Sizes, scope: Scope) -> Sizes:
-    """Sizes within a scope: the most different heads."""
-    heads, kv_heads = (
-        max(scope.heads, key=lambda pair: (pair[0] == pair[1], pair)) if len(scope.heads) > 1 else scope.heads[0]
-    )
-    return replace(sizes, batch=sizes.batch if scope.has_batch else 1, heads=heads, kv_heads=kv_heads)
+def _with_heads(sizes: Sizes, domain: Domain) -> Sizes:
+    """Sizes with heads that the function may have, and one batch item where it has no axis of them.
 
-
-def find_scope(trial: Trial) -> Scope:
-    """What inputs the function takes: types, and values of another width than keys; what it does not take is said."""
-    scope = _first_scope(trial, trial.interface)
-    chosen = trial.description.dtypes
-    dtypes = list(chosen or TYPES.get(trial.interface.library, TYPES[NUMPY]))
-    maker = CaseMaker(scope)
-    refused: dict[str, str] = {}
-    for dtype in dtypes if chosen is None and len(dtypes) > 1 else ():
-        found = _call(trial, maker.make(_sizes(PROBE, scope), dtype))
-        if isinstance(found, CallFailure) and found.kind == "raised":
-            refused[dtype] = found.sentence
-        elif isinstance(found, CallFailure) and found.kind == "timeout":
-            break
-    if len(refused) < len(dtypes):
-        dtypes = [dtype for dtype in dtypes if dtype not in refused]
-        trial.untried += [f"{dtype}: it {sentence}" for dtype, sentence in refused.items()]
-    scope = replace(scope, dtypes=dtypes)
-    same, wide = _sizes(PROBE, scope), replace(_sizes(PROBE, scope), value_features=PROBE.features + 2)
-    usual = _output_of(trial, maker.make(same, dtypes[0]))
-    if isinstance(usual, dict):
-        other = _output_of(trial, maker.make(wide, dtypes[0]))
-        if not isinstance(other, dict):
-            trial.untried.append(f"values of another width than keys: it {other}")
-            scope = replace(scope, has_other_value_features=False)
-    return scope
-
-
-def _call(trial: Trial, case: KernelCase) -> Returned | CallFailure:
-    return trial.runner.call(trial.interface.call(case, trial.problem_of(case), trial.visible))
-
-
-def _output_of(trial: Trial, case: KernelCase) -> "dict[str, GivenArray] | str":
-    """What the function returns of an input, or why it is nothing."""
-    returned = _call(trial, case)
-    if isinstance(returned, CallFailure):
-        return returned.sentence
-    results = trial.results(case, returned)
-    return results.sentence if isinstance(results, Failure) else results
+    Those of the first probe are as different as can be, those of constrained kernels usual ones where they may be.
+    """
+    equal = [pair for pair in domain.heads if pair[0] == pair[1]] or domain.heads
+    usual = (sizes.heads, sizes.kv_heads)
+    are_free = len(domain.heads) > 1
+    heads, kv_heads = usual if are_free and sizes != PROBES[0] else max(equal)
+    return replace(sizes, batch=sizes.batch if domain.has_batch else 1, heads=heads, kv_heads=kv_heads)

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from attncli.checks.report import CheckReport, Explanation
-from attncli.kernels.cases import KernelCase, Sizes
+from attncli.kernels.cases import KernelCase
+from attncli.kernels.domain import Domain, Sizes
 from attncli.problem.spec import ProblemSpec
 
+LEAST_TELLING = 20  # inputs with which a function passes
 # What went wrong: numbers that differ, NaN or an infinity, a shape or a part of what is returned, an argument that was
 # changed, an exception, the end of the process, the time limit.
 Kind = Literal["differs", "not_finite", "result", "changed", "raised", "crashed", "timeout"]
@@ -59,7 +61,7 @@ class TrialReport:
 
     function: str
     called: Sequence[str]
-    dtypes: Sequence[str]
+    domain: Domain
     layout: str
     library: str
     count: int  # inputs that were tried, without those that were refused
@@ -71,8 +73,12 @@ class TrialReport:
     compared: tuple[str, ...] = ()  # the results that were compared
     right_with: tuple[str, ...] = ()  # options of conventions, by which it is right where it gave wrong numbers
     is_stopped: bool = False  # whether inputs were left out after too many crashes
+    is_interrupted: bool = False  # by Ctrl-C
+    telling: int = 0  # inputs with more than one tile of keys, and more than one head or batch item
 
     @property
-    def passes(self) -> bool:
-        """Whether it failed on no input."""
-        return self.failed == 0
+    def passes(self) -> bool | None:
+        """Whether it failed on no input; None where too few inputs tell."""
+        if self.failed:
+            return False
+        return True if self.telling >= LEAST_TELLING and not self.is_interrupted else None

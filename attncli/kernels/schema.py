@@ -1,8 +1,8 @@
 """The JSON Schema of what `attn try --json` writes."""
 
 from attncli.checks.report import Explanation
-from attncli.kernels.cases import Sizes
 from attncli.kernels.document import TRY_FORMAT
+from attncli.kernels.domain import Sizes
 from attncli.kernels.report import OtherFailure
 from attncli.render.schemas import NAMES, NUMBERS, PROBLEM, TEXT, Schema, all_of, any_of, of_record, schema_document
 
@@ -28,13 +28,12 @@ def try_schema() -> Schema:
         "format": {"const": TRY_FORMAT},
         "version": TEXT,
         "function": TEXT,
-        "passes": {"type": "boolean"},
-        "tried": count,
-        "failed": count,
+        "passes": any_of({"type": "boolean"}, {"type": "null"}),
+        **dict.fromkeys(("tried", "failed", "telling"), count),
         "is_stopped": {"type": "boolean"},
         "seed": count,
-        **dict.fromkeys(("dtypes", "called", "untried", "compared", "right_with"), NAMES),
-        **dict.fromkeys(("arrays", "layout"), TEXT),
+        **dict.fromkeys(("dtypes", "refused", "called", "untried", "compared", "right_with"), NAMES),
+        **dict.fromkeys(("arrays", "layout", "domain"), TEXT),
         "explained_by": {"type": "array", "items": of_record(Explanation)},
         "smallest": any_of(all_of(smallest), {"type": "null"}),
         "others": {"type": "array", "items": of_record(OtherFailure)},

@@ -17,6 +17,7 @@ from attncli.io.entries import ALIASES
 from attncli.io.problem_files import Document, Origin, RawValue
 from attncli.kernels.calls import LSE, OUTPUT, Interface, to_own_axes, visible_table
 from attncli.kernels.cases import BOUNDS, LAID_OUT, KernelCase
+from attncli.kernels.domain import Sizes
 from attncli.kernels.process import CallFailure, Returned, Runner
 from attncli.kernels.report import Failure
 from attncli.plan.build import plan_of
@@ -70,17 +71,34 @@ class TrialOptions:
     returns: tuple[str | None, ...] | None = None
     check: CheckOptions = field(default_factory=CheckOptions)
     is_backward: bool = False
+    features: tuple[int, ...] = ()
+    lengths: tuple[int, ...] = ()
+    is_square: bool = False  # whether there are as many queries as keys
     progress: Progress = lambda done, total: None
+
+
+@dataclass(frozen=True)
+class Base:
+    """An input from which others are made, one axis after the other; `is_taken` is whether the function takes it."""
+
+    sizes: Sizes = field(default_factory=Sizes)
+    dtype: str = "float64"
+    is_taken: bool = True
 
 
 @dataclass
 class Trial:
-    """A function with what it is to compute, and how it is called."""
+    """A function with what it is to compute, and how it is called.
+
+    `inner` is a type in which it computes float64 numbers, where it has fewer digits.
+    """
 
     runner: Runner
     interface: Interface
     description: Description
     options: TrialOptions
+    base: Base = field(default_factory=Base)
+    inner: str | None = None
     remarks: list[str] = field(default_factory=list)
     untried: list[str] = field(default_factory=list)
     searches: int = 0  # for the number of a mistake
@@ -169,8 +187,12 @@ class Trial:
                 sentence = f"returns {name} of shape {part.array.shape}, not {expected}"
                 return Failure("result", sentence, f"shape {name}")
             of_type = array if array.dtype.kind == "f" else array.astype(np.float64)
-            results[name] = GivenArray(of_type, dtype=part.type if array.dtype.kind == "f" else None)
+            results[name] = GivenArray(of_type, dtype=self._inner(part.type) if array.dtype.kind == "f" else None)
         return results
+
+    def _inner(self, dtype: str) -> str:
+        """The type of a result, or that in which the function computes, if this has fewer digits."""
+        return dtype if self.inner is None else coarsest([dtype, self.inner])
 
     def _backward(
         self, case: KernelCase, problem: ProblemSpec, made: Mapping[str, Array]
@@ -193,7 +215,7 @@ class Trial:
             if array is None:
                 found = _a(part.type) if part.array is None else f"shape {part.array.shape}"
                 return Failure("result", f"returns {name} of {found}, not {expected}", f"shape {name}")
-            results[name] = GivenArray(array, dtype=part.type)
+            results[name] = GivenArray(array, dtype=self._inner(part.type))
         if not results:
             return Failure("result", "backward returns no gradient", "no gradient")
         return results

@@ -173,9 +173,11 @@ def text_of(value: Any) -> str:
 
 
 def said_of(error: BaseException) -> str:
-    """The type of an exception and the first line of what it says."""
+    """The type of an exception and the first line of what it says, or the `assert` of one that says nothing."""
     lines = text_of(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+    if not lines and isinstance(error, AssertionError) and (frames := traceback.extract_tb(error.__traceback__)):
+        lines = [linecache.getline(frames[-1].filename, frames[-1].lineno or 0).partition("#")[0].strip()]
+    return f"{type(error).__name__}: {lines[0]}" if any(lines) else type(error).__name__
 
 
 def place_of(error: BaseException) -> Message:

@@ -16,11 +16,12 @@ from attncli.kernels.calls import (
     shape_in,
     to_own_axes,
 )
-from attncli.kernels.cases import CaseMaker, Scope, Sizes
+from attncli.kernels.cases import CaseMaker
+from attncli.kernels.domain import Domain, Sizes
 from attncli.kernels.process import FunctionDescription, Parameter, Returned, ReturnedPart
 from tests.kernels.running import described
 
-CASE = CaseMaker(Scope()).make(Sizes(2, 6, 3, 5, 7, 4, 11), "float64")
+CASE = CaseMaker(Domain()).make(Sizes(2, 6, 3, 5, 7, 4, 11), "float64")
 
 
 @pytest.mark.parametrize(
