@@ -154,7 +154,7 @@ def try_function(
         of_backward = getattr(backward, "__name__", type(backward).__name__)
         interface = read_backward(runner.description(BACKWARD), of_backward, interface)
     elif backward:
-        if arrays != TORCH and not found.uses_torch:
+        if arrays != TORCH and TORCH not in found.libraries:
             hint = "give the function that computes them: backward=attention_backward"
             raise AttnError("NumPy's arrays have no gradients", where="backward", hint=hint)
         interface, options = with_autograd(interface), replace(options, library=TORCH)

@@ -1,4 +1,4 @@
-"""The domain of a function, found by asking: from an input that it takes, one axis or kind after the other is changed."""
+"""The domain of a function, found by asking: an input that it takes is changed in one axis or kind after the other."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +12,7 @@ from attncli.kernels.cases import CaseMaker
 from attncli.kernels.domain import Domain, Extra, Lengths, Memory, Order, Sizes, lengths_of
 from attncli.kernels.probing import first_domain, is_near, reference_of, results_of
 from attncli.kernels.process import CallFailure
+from attncli.kernels.report import Failure
 from attncli.kernels.trial import COMMAND, NUMPY, TYPES, Trial, largest_number
 
 # Lengths that tell whether an axis is free; where it is not, those that tell the rule.
@@ -26,6 +27,7 @@ SECONDS = 60.0  # after which what was not asked is taken
 # A function is compiled for each shape where its first call takes so long, and so many times as long as the next one.
 COMPILING_SECONDS, TIMES_AS_LONG = 0.15, 5.0
 MOST_SHAPES = 6
+SLOW_SECONDS = 0.1  # of a call, with which the inputs that tell most are tried first
 INNER_INPUTS = (Sizes(1, 1, 1, 8, 16, 8, 8), Sizes(1, 1, 1, 3, 33, 16, 16), Sizes(1, 1, 1, 16, 8, 4, 4))
 LEAST_INNER, MOST_INNER = 1e-11, 4e-6  # the largest error of a function that computes in float32, of the largest number
 STEP = 1e-6  # of the scale, for a derivative
@@ -34,31 +36,38 @@ OF_CONSTANT = 0.05  # of the error that a wrong constant leaves
 
 @dataclass
 class _Asker:
-    """Asks a function for one input after the other; what it refuses is kept, a sentence for each kind."""
+    """Asks a function for one input after the other, until the `end`; `borders` say what it refuses, and how."""
 
     trial: Trial
     maker: CaseMaker
     end: float
-    borders: dict[str, str] = field(default_factory=dict)  # what is refused, by how it is said
+    borders: dict[str, str] = field(default_factory=dict)  # the kind of input, by what is said of it
 
-    def takes(self, sizes: Sizes, dtype: str, *, memory: Memory = "", extras: Sequence[Extra] = (), kind: str) -> bool:
-        """Whether the function takes an input: raises no exception, and returns an output as wide as the values are."""
+    def takes(
+        self, kind: str, dtype: str | None = None, memory: Memory = "", extras: Sequence[Extra] = (), **sizes: int
+    ) -> bool:
+        """Whether the function takes an input with some other `sizes`, or of another kind, than it is known to take.
+
+        It does where it raises no exception, and where values are wider than keys returns an output as wide.
+        """
         if time.monotonic() > self.end:
             return True
-        case = self.maker.make(sizes, dtype, memory=memory, extras=extras)
+        own = replace(self.trial.base.sizes, **sizes)
         try:
+            case = self.maker.make(own, dtype or self.trial.base.dtype, memory=memory, extras=extras)
             found = results_of(self.trial, case)
         except AttnError as error:  # no problem of attn's, such as one of rope with an odd width
             self.borders.setdefault(error.message, kind)
             return False
-        is_wrong_shape = not isinstance(found, (dict, CallFailure)) and found.cause == f"shape {OUTPUT}"
         if isinstance(found, CallFailure) and found.kind == "timeout":
             self.end = 0.0  # nothing else is asked
-        is_refused = isinstance(found, CallFailure) and found.kind == "raised"
-        if is_refused or (is_wrong_shape and sizes.features != sizes.value_features):
+        if isinstance(found, CallFailure):
+            is_refused = found.kind == "raised"
+        else:
+            is_refused = isinstance(found, Failure) and own.features != own.value_features
+        if is_refused and not isinstance(found, dict):
             self.borders.setdefault(f"it {found.sentence}", kind)
-            return False
-        return True
+        return not is_refused
 
     def lengths(self, few: Sequence[int], many: Sequence[int], takes: Callable[[int], bool], known: int) -> Lengths:
         """The rule of an axis of which one length is `known` to be taken."""
@@ -72,137 +81,93 @@ class _Asker:
 def find_domain(trial: Trial) -> Domain:
     """What inputs the function takes, and how it says so of the others."""
     domain = first_domain(trial, trial.interface)
-    options, base = trial.options, trial.base
-    chosen = trial.description.dtypes
-    dtypes = list(chosen or TYPES.get(trial.interface.library, TYPES[NUMPY]))
-    if not base.is_taken:
-        return replace(domain, dtypes=dtypes)
+    options = trial.options
+    dtypes = list(trial.description.dtypes or TYPES.get(trial.interface.library, TYPES[NUMPY]))
+    if trial.description.dtypes is None:
+        trial.untried += [f"{dtype}: {why}" for dtype, why in options.without_dtypes.items() if dtype in dtypes]
+        dtypes = [one for one in dtypes if one not in options.without_dtypes]
+    domain = replace(domain, dtypes=dtypes)
+    if not trial.base.is_taken:
+        return domain
     asker = _Asker(trial, CaseMaker(domain), time.monotonic() + SECONDS)
-    if chosen is None:
-        dtypes = [one for one in dtypes if one == base.dtype or asker.takes(base.sizes, one, kind=one)]
-    domain = replace(domain, dtypes=dtypes, features=_features(asker, trial))
-    domain = replace(domain, has_other_value_features=_has_other_widths(asker, trial, domain))
-    domain = replace(domain, batches=_batches(asker, trial, domain), heads=_heads(asker, trial, domain))
-    trial.base = replace(base, sizes=_smaller(base.sizes, domain))
-    domain = replace(domain, order="same" if options.is_square else _order(asker, trial))
-    domain = replace(domain, **_lengths(asker, trial, domain))
-    domain = replace(domain, **_kinds(asker, trial, domain))
-    borders = tuple(f"{kind}: {sentence}" for sentence, kind in asker.borders.items())
+    for find in (_dtypes, _features, _widths, _batches, _heads, _order, _lengths, _kinds):
+        domain = find(asker, domain)
+    borders = tuple(f"{kind}: {said}" for said, kind in asker.borders.items())
     return replace(domain, borders=borders, most_shapes=_most_shapes(trial, domain))
 
 
-def _smaller(sizes: Sizes, domain: Domain) -> Sizes:
-    """Sizes as few numbers as the domain allows, but for the queries and keys: they are asked for often."""
-    heads, kv_heads = min(domain.heads)
-    fitted = domain.fit(replace(sizes, batch=1, features=LEAST_FEATURES, value_features=LEAST_FEATURES))
-    return replace(fitted, heads=heads, kv_heads=kv_heads, queries=sizes.queries, keys=sizes.keys)
+def _dtypes(asker: _Asker, domain: Domain) -> Domain:
+    """The types of the numbers, where the user has chosen none."""
+    trial = asker.trial
+    if trial.description.dtypes is not None:
+        return domain
+    return replace(domain, dtypes=[x for x in domain.dtypes if x == trial.base.dtype or asker.takes(x, dtype=x)])
 
 
-def _features(asker: _Asker, trial: Trial) -> Lengths:
+def _features(asker: _Asker, domain: Domain) -> Domain:
     """The widths of queries, keys and values together."""
-    base, chosen = trial.base, trial.options.features
+    chosen = asker.trial.options.features
     if chosen:
-        return Lengths(only=tuple(sorted(chosen)))
+        return replace(domain, features=Lengths(only=tuple(sorted(chosen))))
 
     def takes(width: int) -> bool:
-        sizes = replace(base.sizes, features=width, value_features=width)
-        return asker.takes(sizes, base.dtype, kind=f"d = {width}")
+        return asker.takes(f"d = {width}", features=width, value_features=width)
 
-    return asker.lengths(FEW_FEATURES, FEATURES, takes, base.sizes.features)
+    known = asker.trial.base.sizes.features
+    return replace(domain, features=asker.lengths(FEW_FEATURES, FEATURES, takes, known))
 
 
-def _has_other_widths(asker: _Asker, trial: Trial, domain: Domain) -> bool:
+def _widths(asker: _Asker, domain: Domain) -> Domain:
     """Whether values may be wider or narrower than keys."""
-    base, width = trial.base, trial.base.sizes.features
-    others = (other for other in (width + 2, width * 2, width // 2, *domain.features.only) if other != width)
-    other = next((other for other in others if domain.features.takes(other)), None)
-    if other is None:
-        return False
-    sizes = replace(base.sizes, value_features=other)
-    return asker.takes(sizes, base.dtype, kind="values of another width than keys")
+    width = asker.trial.base.sizes.features
+    others = (width + 2, width * 2, width // 2, *domain.features.only)
+    other = next((other for other in others if other != width and domain.features.takes(other)), None)
+    has_others = other is not None and asker.takes("values of another width than keys", value_features=other)
+    return replace(domain, has_other_value_features=has_others)
 
 
-def _order(asker: _Asker, trial: Trial) -> Order:
-    """Whether there may be other numbers of queries than of keys."""
-    base, length = trial.base, trial.base.sizes.keys
-    if base.sizes.queries != length:
-        return ""
-
-    def takes(queries: int, keys: int, kind: str) -> bool:
-        sizes = replace(base.sizes, queries=queries, keys=keys)
-        return asker.takes(sizes, base.dtype, kind=kind)
-
-    half = max(length // 2, 1)
-    fewer, more = "fewer queries than keys", "more queries than keys"
-    takes_fewer = takes(half, length, fewer) or takes(length, 2 * length, fewer)
-    takes_more = takes(length, half, more) or takes(2 * length, length, more)
-    if takes_fewer:
-        return "" if takes_more else "fewer"
-    if takes_more:
-        return "more"
-    return "same or one" if takes(1, length, fewer) else "same"
-
-
-def _lengths(asker: _Asker, trial: Trial, domain: Domain) -> dict[str, Lengths]:
-    """The numbers of queries and of keys."""
-    base, chosen = trial.base, trial.options.lengths
-    if chosen:
-        same = Lengths(only=tuple(sorted(chosen)))
-        return {"queries": same, "keys": same}
-    sizes = base.sizes
-
-    def takes_keys(length: int) -> bool:
-        queries = length if domain.order else sizes.queries
-        return asker.takes(replace(sizes, queries=queries, keys=length), base.dtype, kind=count_of(length, "key"))
-
-    keys = asker.lengths(FEW_LENGTHS, LENGTHS, takes_keys, sizes.keys)
-    if domain.order.startswith("same"):
-        return {"queries": keys, "keys": keys}
-
-    def takes_queries(length: int) -> bool:
-        most = {"fewer": max(length, sizes.keys), "more": min(length, sizes.keys)}.get(domain.order, sizes.keys)
-        chosen = replace(sizes, queries=length, keys=keys.nearest(most))
-        return asker.takes(chosen, base.dtype, kind=count_of(length, "query"))
-
-    return {"keys": keys, "queries": asker.lengths(FEW_LENGTHS, LENGTHS, takes_queries, sizes.queries)}
-
-
-def _batches(asker: _Asker, trial: Trial, domain: Domain) -> Lengths:
+def _batches(asker: _Asker, domain: Domain) -> Domain:
     """The numbers of batch items."""
     if not domain.has_batch:
-        return Lengths()
-    base = trial.base
+        return domain
 
     def takes(batch: int) -> bool:
-        return asker.takes(replace(base.sizes, batch=batch), base.dtype, kind=count_of(batch, "batch item"))
+        return asker.takes(count_of(batch, "batch item"), batch=batch)
 
-    return asker.lengths(FEW_BATCHES, BATCHES, takes, base.sizes.batch)
+    return replace(domain, batches=asker.lengths(FEW_BATCHES, BATCHES, takes, asker.trial.base.sizes.batch))
 
 
-def _heads(asker: _Asker, trial: Trial, domain: Domain) -> Sequence[tuple[int, int]]:
-    """The numbers of heads of queries and of keys; groups where it takes them rightly, or says that it does."""
-    base = trial.base
+def _heads(asker: _Asker, domain: Domain) -> Domain:
+    """The numbers of heads of queries and of keys; groups where it takes them rightly, or says that it does.
+
+    From here on the asked inputs have as few heads, batch items and features as the domain allows.
+    """
+    trial, base = asker.trial, asker.trial.base
     own = (base.sizes.heads, base.sizes.kv_heads)
 
     def takes(pair: tuple[int, int]) -> bool:
         kind = count_of(pair[0], "head") if pair[0] == pair[1] else f"{pair[0]} heads, {pair[1]} of keys"
-        sizes = replace(base.sizes, heads=pair[0], kv_heads=pair[1])
-        return pair == own or asker.takes(sizes, base.dtype, kind=kind)
+        return pair == own or asker.takes(kind, heads=pair[0], kv_heads=pair[1])
 
-    found = [pair for pair in domain.heads if takes(pair)]
+    heads = [pair for pair in domain.heads if takes(pair)]
     is_said = len({*domain.heads}) == 1 or trial.interface.layout == NO_HEADS
-    if len(found) < len(domain.heads) and not is_said:
-        found += [pair for pair in USUAL_HEADS if pair not in found and takes(pair)]
-    found = found or [own]
-    if is_said or any(heads != kv_heads for heads, kv_heads in domain.heads):
-        return found
-    return [*found, *(GROUPS if all(_is_right_with(trial, domain, pair) for pair in GROUPS) else ())]
+    if len(heads) < len(domain.heads) and not is_said:
+        heads += [pair for pair in USUAL_HEADS if pair not in heads and takes(pair)]
+    may_have_groups = not is_said and all(heads == kv_heads for heads, kv_heads in domain.heads)
+    if may_have_groups and all(_is_right_with(trial, domain, pair) for pair in GROUPS):
+        heads += GROUPS
+    domain = replace(domain, heads=heads or [own])
+    small = domain.fit(replace(base.sizes, batch=1, features=LEAST_FEATURES, value_features=LEAST_FEATURES))
+    fewest = min(domain.heads)
+    small = replace(small, heads=fewest[0], kv_heads=fewest[1], queries=base.sizes.queries, keys=base.sizes.keys)
+    trial.base = replace(base, sizes=small)
+    return domain
 
 
 def _is_right_with(trial: Trial, domain: Domain, pair: tuple[int, int]) -> bool:
     """Whether the function gives the right numbers for heads in groups, which nothing says that it takes."""
     sizes = replace(trial.base.sizes, heads=pair[0], kv_heads=pair[1])
-    case = CaseMaker(replace(domain, heads=(pair,))).make(sizes, trial.base.dtype)
+    case = CaseMaker(domain).make(sizes, trial.base.dtype)
     found = results_of(trial, case)
     if not isinstance(found, dict) or OUTPUT not in found:
         return False
@@ -210,23 +175,66 @@ def _is_right_with(trial: Trial, domain: Domain, pair: tuple[int, int]) -> bool:
     return is_near(found[OUTPUT].array.reshape(right.shape), right, trial.base.dtype)
 
 
-def _kinds(asker: _Asker, trial: Trial, domain: Domain) -> dict[str, object]:
+def _order(asker: _Asker, domain: Domain) -> Domain:
+    """Whether there may be other numbers of queries than of keys."""
+    sizes = asker.trial.base.sizes
+    length = sizes.keys
+    if asker.trial.options.is_square:
+        return replace(domain, order="same")
+    if sizes.queries != length:
+        return domain
+
+    def takes(queries: int, keys: int) -> bool:
+        kind = "fewer queries than keys" if queries < keys else "more queries than keys"
+        return asker.takes(kind, queries=queries, keys=keys)
+
+    half = max(length // 2, 1)
+    takes_fewer = takes(half, length) or takes(length, 2 * length)
+    takes_more = takes(length, half) or takes(2 * length, length)
+    orders: dict[tuple[bool, bool], Order] = {(True, True): "", (True, False): "fewer", (False, True): "more"}
+    order = orders.get((takes_fewer, takes_more))
+    if order is None:
+        order = "same or one" if takes(1, length) else "same"
+    return replace(domain, order=order)
+
+
+def _lengths(asker: _Asker, domain: Domain) -> Domain:
+    """The numbers of queries and of keys."""
+    sizes, chosen = asker.trial.base.sizes, asker.trial.options.lengths
+    if chosen:
+        rule = Lengths(only=tuple(sorted(chosen)))
+        return replace(domain, queries=rule, keys=rule)
+
+    def takes_keys(length: int) -> bool:
+        return asker.takes(count_of(length, "key"), queries=length if domain.order else sizes.queries, keys=length)
+
+    keys = asker.lengths(FEW_LENGTHS, LENGTHS, takes_keys, sizes.keys)
+    if domain.order.startswith("same"):
+        return replace(domain, queries=keys, keys=keys)
+
+    def takes_queries(length: int) -> bool:
+        bounds = {"fewer": max(length, sizes.keys), "more": min(length, sizes.keys)}
+        of_keys = keys.nearest(bounds.get(domain.order, sizes.keys))
+        return asker.takes(count_of(length, "query"), queries=length, keys=of_keys)
+
+    queries = asker.lengths(FEW_LENGTHS, LENGTHS, takes_queries, sizes.queries)
+    return replace(domain, queries=queries, keys=keys)
+
+
+def _kinds(asker: _Asker, domain: Domain) -> Domain:
     """How arrays may be in memory, and which further arguments there may be."""
-    sizes, dtype = trial.base.sizes, trial.base.dtype
-    memories = [one for one in domain.memories if not one or asker.takes(sizes, dtype, memory=one, kind="other views")]
-    extras = [
-        one for one in domain.extras if one in domain.needed or asker.takes(sizes, dtype, extras=(one,), kind=one)
-    ]
-    go_together = len(extras) < 2 or asker.takes(sizes, dtype, extras=extras, kind="all arguments at once")
-    return {"memories": tuple(memories), "extras": tuple(extras), "go_together": go_together}
+    memories = [one for one in domain.memories if not one or asker.takes("arrays that are views", memory=one)]
+    extras = [one for one in domain.extras if one in domain.needed or asker.takes(one, extras=(one,))]
+    go_together = len(extras) < 2 or asker.takes("all arguments at once", extras=extras)
+    return replace(domain, memories=tuple(memories), extras=tuple(extras), go_together=go_together)
 
 
 def _most_shapes(trial: Trial, domain: Domain) -> int | None:
-    """How many shapes are tried of a function that is compiled for each; None of another."""
+    """How many shapes are tried of a function that is compiled for each; None of another. Also whether it is slow."""
     if trial.interface.library == COMMAND:
         return None
-    sizes = domain.fit(replace(trial.base.sizes, queries=trial.base.sizes.queries + 1, keys=trial.base.sizes.keys + 2))
-    case = CaseMaker(domain).make(sizes, trial.base.dtype)
+    own = trial.base.sizes
+    case = CaseMaker(domain).make(replace(own, queries=own.queries + 1, keys=own.keys + 2), trial.base.dtype)
     call = trial.interface.call(case, trial.problem_of(case), trial.visible)
     seconds = []
     for _ in range(2):
@@ -234,12 +242,13 @@ def _most_shapes(trial: Trial, domain: Domain) -> int | None:
         trial.runner.call(call)
         seconds.append(time.monotonic() - start)
     first, again = seconds
+    trial.is_slow = again > SLOW_SECONDS
     return MOST_SHAPES if first > COMPILING_SECONDS and first > TIMES_AS_LONG * again else None
 
 
 def find_precision(trial: Trial, domain: Domain) -> None:
-    """Find whether the function computes float64 numbers with the digits of float32, or with a constant of few digits."""
-    if "float64" not in domain.dtypes or domain.needed or not trial.base.is_taken:
+    """Find whether the function computes float64 numbers as float32, or with a constant of few digits."""
+    if "float64" not in domain.dtypes or not trial.base.is_taken:
         return
     errors = list(_errors(trial, domain))
     if len(errors) < len(INNER_INPUTS) or not all(LEAST_INNER < size < MOST_INNER for size, _ in errors):
@@ -258,7 +267,7 @@ def find_precision(trial: Trial, domain: Domain) -> None:
 
 
 def _errors(trial: Trial, domain: Domain) -> Iterator[tuple[float, float | None]]:
-    """The largest error of some inputs, as a part of the largest number, and the factor of the scores that explains it."""
+    """The largest error of some inputs, relative to the largest number, and the factor of the scores behind it."""
     for sizes in INNER_INPUTS:
         case = CaseMaker(domain, 1).make(sizes, "float64")
         found = results_of(trial, case)
@@ -268,8 +277,9 @@ def _errors(trial: Trial, domain: Domain) -> Iterator[tuple[float, float | None]
         right = reference_of(problem, OUTPUT)
         error = found[OUTPUT].array.reshape(right.shape).astype(np.float64) - right
         scale = CaseMaker(domain).scale_of(case.sizes)
-        slope = (reference_of(replace(problem, scale=scale * (1 + STEP)), OUTPUT) - right) / STEP
-        yield float(abs(error).max() / largest_number(right)), _factor(error, slope)
+        same, more = (reference_of(replace(problem, scale=scale * x), OUTPUT) for x in (1.0, 1 + STEP))
+        factor = _factor(error, (more - right) / STEP) if np.array_equal(same, right) else None
+        yield float(abs(error).max() / largest_number(right)), factor
 
 
 def _factor(error: Array, slope: Array) -> float | None:

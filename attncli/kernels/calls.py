@@ -72,6 +72,7 @@ class Interface:
     backward: tuple[Passed, ...] = ()  # those of a backward function
     gradients: tuple[str, ...] = ()  # the keys whose gradients are compared
     has_autograd: bool = False
+    device: str = "cpu"
     function: str = "function"
 
     @property
@@ -117,6 +118,7 @@ class Interface:
             self.library,
             FORWARD,
             gradients,
+            self.device,
         )
 
     def backward_call(
@@ -126,7 +128,7 @@ class Interface:
         given = Given(self, case, problem, plain, made)
         arguments, arrays = given.arguments(self.backward)
         names = [name for name in (*LAID_OUT, "grad_output") if name in arrays]
-        return Call(arrays, arguments, case.dtype, case.memory, names, self.library, BACKWARD)
+        return Call(arrays, arguments, case.dtype, case.memory, names, self.library, BACKWARD, device=self.device)
 
 
 # The table of who sees whom, by the keys that the function has no parameter of its own for; None where all see all.

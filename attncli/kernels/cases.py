@@ -159,7 +159,7 @@ class CaseMaker:
         extras: Sequence[Extra] = (),
         about: str = "",
     ) -> KernelCase:
-        """An input of the nearest sizes in the domain; `scores` says how large they are, `extras` what else is given."""
+        """An input of the nearest sizes in the domain, with scores of a kind and further arguments."""
         extras = tuple(dict.fromkeys((*self.domain.needed, *extras)))
         s = self._fit(sizes)
         if "packed" in extras:
@@ -186,7 +186,7 @@ class CaseMaker:
         return case.with_dtype(dtype)
 
     def _fit(self, sizes: Sizes) -> Sizes:
-        """The nearest sizes in the domain; the nearest of those that there are where no other shape is to be compiled."""
+        """The nearest sizes in the domain, of those that were made where no other shape is to be compiled."""
         fitted = self.domain.fit(sizes)
         if self.domain.most_shapes is None or fitted in self._shapes:
             return fitted
@@ -199,7 +199,7 @@ class CaseMaker:
     def _unless_made(
         self, sizes: Sizes, dtype: str, *, memory: Memory = "", scores: str = "normal", about: str, **more: Any
     ) -> Iterator[KernelCase]:
-        """An input, unless several wanted sizes come to these in the domain, and there are inputs enough of this kind."""
+        """An input, unless there are enough of these sizes in the domain and this kind."""
         kind = (self._fit(sizes), dtype, memory, scores, *more.get("extras", ()))
         self._made[kind] += 1
         if self.domain.is_free or self._made[kind] <= MOST_ALIKE:
@@ -254,7 +254,8 @@ class CaseMaker:
         around = [(a, b) for tile in TILES for a, b in _around(tile)]
         step = self.domain.keys.step
         around += [(step * a, step * b) for a, b in OF_STEPS] if step > max(TILES) // 4 else []
-        memories = cycle([one for one in ("", "", "transposed", "", "gaps") if one in self.domain.memories])
+        kinds: Sequence[Memory] = ("", "", "transposed", "", "gaps")
+        memories = cycle([one for one in kinds if one in self.domain.memories])
         dtypes = cycle(self.domain.dtypes)
         heads, features, batches = cycle(self.domain.heads), cycle(FEATURES), cycle(BATCHES)
         fewest = min([pair for pair in self.domain.heads if pair[0] > 1] or self.domain.heads)

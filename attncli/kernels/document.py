@@ -65,7 +65,11 @@ def trial_verdict(report: TrialReport) -> str:
     if report.passes:
         return passes
     if report.passes is None:
-        why = "it was interrupted" if report.is_interrupted else f"only {report.telling} of at least {LEAST_TELLING} {TELLING}"
+        why = (
+            "it was interrupted"
+            if report.is_interrupted
+            else f"only {report.telling} of at least {LEAST_TELLING} {TELLING}"
+        )
         return f"can't tell: {passes}, but {why}"
     verdict = f"{report.function} fails on {report.failed} of {inputs}"
     if report.explanations:

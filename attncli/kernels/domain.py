@@ -1,6 +1,6 @@
 """The domain of a function: the sizes, types and further arguments that it takes; sizes are moved into it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -130,7 +130,7 @@ class Domain:
     def fit(self, sizes: Sizes) -> Sizes:
         """The nearest sizes that the function takes, with the same heads.
 
-        >>> Domain(queries=Lengths(16), keys=Lengths(16), order="same", features=Lengths(only=(64,))).fit(Sizes(keys=17))
+        >>> Domain(keys=Lengths(16), order="same", features=Lengths(only=(64,))).fit(Sizes(keys=17))
         Sizes(batch=1, heads=1, kv_heads=1, queries=32, keys=32, features=64, value_features=64)
         """
         batch = self.batches.nearest(sizes.batch) if self.has_batch else 1

@@ -20,16 +20,16 @@ from attncli.kernels.calls import (
 )
 from attncli.kernels.cases import BOUNDS, MEMORIES, PAGE_SIZE, PAGES, CaseMaker, KernelCase
 from attncli.kernels.domain import Domain, Extra, Sizes
-from attncli.kernels.process import CallFailure, FunctionDescription, Returned
+from attncli.kernels.process import CallFailure, FunctionDescription
 from attncli.kernels.report import Failure
-from attncli.kernels.trial import COMMAND, NUMPY, TORCH, TYPES, Base, Trial, largest_number
+from attncli.kernels.trial import COMMAND, JAX, MLX, NUMPY, TORCH, TYPES, Base, Trial, largest_number
 from attncli.problem.arrays import GivenArray
 from attncli.problem.conventions import find_convention
 from attncli.problem.spec import ProblemSpec
 
-# The first has no two axes of the same length that a layout could confuse; the others are what constrained kernels take:
+# The first has no two axes of the same length that a layout could confuse; constrained kernels take the others,
 # with lengths and features in powers of two, and one query as in decoding.
-PROBES = (
+PROBES: tuple[Sizes, ...] = (
     Sizes(2, 3, 3, 5, 5, 4, 4),
     Sizes(2, 4, 4, 128, 128, 64, 64),
     Sizes(1, 1, 1, 128, 128, 64, 64),
@@ -45,7 +45,21 @@ PLAIN_LAYOUTS = ("bhnd", "hnd", NO_HEADS)  # which differ in how many axes there
 # user's own; then, worse, it refuses the arrays, or raises in a library. No other is tried after one without an end.
 _RIGHT, _SHAPE, _OTHER, _RAISED, _REFUSED, _IN_LIBRARY, _TIMED_OUT = range(7)
 _FOUND_NO_ARRAY = ("tensor", "torch")  # in the text of an error where NumPy's arrays are not what a function takes
-_ARRAYS = {NUMPY: "NumPy arrays", TORCH: "PyTorch tensors", COMMAND: ".npz files"}
+_ARRAYS = {
+    NUMPY: "NumPy arrays",
+    TORCH: "PyTorch tensors",
+    JAX: "JAX arrays",
+    MLX: "MLX arrays",
+    COMMAND: ".npz files",
+}
+# What is to be typed, by words of the error of a function that refuses arrays of the CPU.
+_INTERPRET = "--interpret runs a Triton kernel on the CPU, --device cuda on a GPU"
+_NEEDS_DEVICE = {
+    "active drivers": _INTERPRET,
+    "from triton (cpu tensor": _INTERPRET,
+    "libcuda": _INTERPRET,
+    "cuda": "--device cuda passes tensors of a GPU",
+}
 LOOSE = 1e-3  # of the largest number: so near are results of the right layout in any type
 
 
@@ -57,6 +71,7 @@ def find_call(trial: Trial, found: FunctionDescription) -> None:
     """
     options = trial.options
     libraries = [options.library] if options.library else _libraries(found)
+    trial.interface = replace(trial.interface, device=options.device)
     layouts = [options.layout] if options.layout else _layouts(trial)
     best: _Probe | None = None
     end = time.monotonic() + PROBE_SECONDS
@@ -120,7 +135,12 @@ def _check_can_be_called(trial: Trial, best: _Probe, libraries: Sequence[str]) -
     arrays = " or ".join(_ARRAYS[library] for library in libraries)
     layouts = f"in layout {trial.options.layout}" if trial.options.layout else "in any layout"
     message = f"can't be called with {arrays} {layouts}: it {best.failure.sentence}"
-    raise AttnError(message, where=trial.interface.function, hint="write a function (query, key, value) that calls it")
+    said = best.failure.sentence.casefold()
+    hint = next(
+        (hint for text, hint in _NEEDS_DEVICE.items() if text in said),
+        "write a function (query, key, value) that calls it",
+    )
+    raise AttnError(message, where=trial.interface.function, hint=hint)
 
 
 def _probe_sizes(trial: Trial) -> list[Sizes]:
@@ -155,7 +175,7 @@ def _libraries(found: FunctionDescription) -> list[str]:
         return [TORCH]
     if "ndarray" in annotations or "numpy" in annotations:
         return [NUMPY]
-    return [TORCH, NUMPY] if found.uses_torch else [NUMPY]
+    return [*(one for one in (TORCH, JAX, MLX) if one in found.libraries), NUMPY]
 
 
 def _layouts(trial: Trial) -> list[str]:
@@ -271,7 +291,7 @@ def first_domain(trial: Trial, interface: Interface) -> Domain:
     return Domain(
         heads=heads,
         has_batch=has_batch,
-        memories=("",) if interface.library == COMMAND else tuple(MEMORIES),
+        memories=tuple(MEMORIES) if interface.library in (NUMPY, TORCH) else ("",),
         extras=_extras(trial, interface),
         needed=interface.needed,
         has_gradients=trial.options.is_backward,

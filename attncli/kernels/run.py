@@ -72,7 +72,8 @@ def _cases(trial: Trial, domain: Domain) -> list[KernelCase]:
     own = trial.description.given
     own = own if own is None or trial.options.is_backward else own.without("grad_output")
     given = [] if own is None else [own]
-    return [*given, *maker.systematic(), *maker.drawn(trial.options.inputs)]
+    made = [*maker.systematic(), *maker.drawn(trial.options.inputs)]
+    return [*given, *(sorted(made, key=lambda case: not _is_telling(case, domain)) if trial.is_slow else made)]
 
 
 def _run(trial: Trial, domain: Domain) -> TrialReport:
@@ -116,7 +117,7 @@ def _run(trial: Trial, domain: Domain) -> TrialReport:
 
 
 def _is_telling(case: KernelCase, domain: Domain) -> bool:
-    """Whether an input has more than one tile of keys, and more than one head or batch item where the function has any."""
+    """Whether an input has several tiles of keys, and several heads or batch items where the function has any."""
     sizes = case.sizes
     has_others = domain.has_batch or max(domain.heads) > (1, 1)
     return sizes.keys > max(LEAST_TILE, domain.keys.step) and (sizes.batch * sizes.heads > 1 or not has_others)
@@ -284,7 +285,10 @@ def _shrunk(
         letters,
         domain.dtypes,
         domain.needed,
-        [*([] if domain.has_other_value_features else ["de"]), *(["nm"] if is_square or domain.have_same_bounds else [])],
+        [
+            *([] if domain.has_other_value_features else ["de"]),
+            *(["nm"] if is_square or domain.have_same_bounds else []),
+        ],
     )
     return latest[id(shrinker.shrink(case))]
 

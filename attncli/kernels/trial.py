@@ -28,12 +28,14 @@ from attncli.problem.layout import OWN_LAYOUTS
 from attncli.problem.numbers import to_number
 from attncli.problem.spec import FIELDS, ProblemSpec
 
-NUMPY, TORCH, COMMAND = "numpy", "torch", "command"
+NUMPY, TORCH, JAX, MLX, COMMAND = "numpy", "torch", "jax", "mlx", "command"
 TYPES: Mapping[str, Sequence[str]] = {
     NUMPY: ("float64", "float32", "float16"),
     TORCH: ("float64", "float32", "float16", "bfloat16"),
+    JAX: ("float32", "float16", "bfloat16"),
+    MLX: ("float32", "float16", "bfloat16"),
 }
-LIBRARIES = (NUMPY, TORCH)  # of the arrays that a function may take
+LIBRARIES = (NUMPY, TORCH, JAX, MLX)  # of the arrays that a function may take
 SLIP_SECONDS = 2.0  # that mistakes are looked for, on each of a few inputs
 SCORES = "masked_scores"
 OWN_GRADIENTS = ("grad_bias", "grad_sink")  # which have no axis of batch items
@@ -74,6 +76,8 @@ class TrialOptions:
     features: tuple[int, ...] = ()
     lengths: tuple[int, ...] = ()
     is_square: bool = False  # whether there are as many queries as keys
+    device: str = "cpu"  # of PyTorch's
+    without_dtypes: Mapping[str, str] = field(default_factory=dict)  # types that are left out, and why
     progress: Progress = lambda done, total: None
 
 
@@ -99,6 +103,7 @@ class Trial:
     options: TrialOptions
     base: Base = field(default_factory=Base)
     inner: str | None = None
+    is_slow: bool = False
     remarks: list[str] = field(default_factory=list)
     untried: list[str] = field(default_factory=list)
     searches: int = 0  # for the number of a mistake

@@ -14,7 +14,7 @@ def described(*names: str, optional: str = "") -> FunctionDescription:
     """What a process says of a function with these parameters; the optional ones have a default."""
     parameters = [Parameter(name, False, False, False, False, "") for name in names]
     parameters += [Parameter(name, False, False, False, True, "") for name in optional.split()]
-    return FunctionDescription("kernel.py:attention", tuple(parameters), False, ("attention",))
+    return FunctionDescription("kernel.py:attention", tuple(parameters), (), ("attention",))
 
 
 def try_text(

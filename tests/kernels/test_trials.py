@@ -148,7 +148,7 @@ def test_rows_that_only_the_causal_mask_empties_do_not_decide_whether_a_mask_is_
 
 @pytest.mark.parametrize("parameters", [None, (Parameter("args", False, False, True, False, ""),)])
 def test_a_key_is_not_taken_for_the_own_of_a_function_that_says_nothing_of_itself(parameters: Any) -> None:
-    found = FunctionDescription("m:f", parameters, False, ())
+    found = FunctionDescription("m:f", parameters, (), ())
     assert tried(found=found).passes
     for keys in ({"causal": True}, {"softcap": 2.0, "causal": True}, {"position": "alibi"}):
         with pytest.raises(AttnError, match="does not say what its parameters are, so ") as error:
