@@ -186,22 +186,19 @@ def _check_library(arrays: str | None) -> None:
         raise UnknownNameError("library", arrays, LIBRARIES, where="--arrays")
 
 
-def _whole(text: str | None, option: str, default: int) -> int:
-    """The whole number from 0 of an option; raises AttnError for any other."""
+def _whole(text: str | None, option: str, default: int, least: int = 0) -> int:
+    """The whole number of an option, not less than `least`; raises AttnError for any other."""
     from attncli.problem.numbers import is_number, read_number, to_integer
 
     if text is None:
         return default
     value = read_number(text, (option,))
-    return to_integer(value if is_number(value) else text, (option,), 0)
+    return to_integer(value if is_number(value) else text, (option,), least)
 
 
 def _lengths(text: str | None, option: str) -> tuple[int, ...]:
     """The lengths of an option, with commas between; none without it. Raises AttnError for any other text."""
-    from attncli.problem.numbers import to_integer
-
-    words = [] if text is None else text.split(",")
-    return tuple(to_integer(_number(word, option), (option,), 1) for word in words)
+    return () if text is None else tuple(_whole(word.strip(), option, 1, 1) for word in text.split(","))
 
 
 def _number(text: str | None, option: str) -> float | None:

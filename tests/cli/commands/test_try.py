@@ -105,7 +105,7 @@ def test_nan_of_a_query_that_sees_no_key_may_be_right(run: Run, tmp_path: Path) 
         (("kernel.py:attention", "--arrays", "cupy"), "--arrays: unknown library 'cupy'; expected one of numpy, torch"),
         (("kernel.py:attention", "--w-q", "1 0; 0 1"), "--w-q: has a size of its own; inputs have many"),
         (("kernel.py:attention", "--mask", "1 0; 0 1"), "--mask: has a size of its own; inputs have many"),
-        (("kernel.py:attention", "--dim", "wide"), "--dim: 'wide' is not a finite number"),
+        (("kernel.py:attention", "--dim", "wide"), "--dim: 'wide' is not a whole number"),
         (("kernel.py:attention", "--lengths", "16,0"), "--lengths: 0 is out of range; expected 1 or more"),
         (("kernel.py:attention", "--dtype", "float8_e5m2"), "--dtype: unknown type 'float8_e5m2'; expected one of"),
         (("kernel.py:attention", "--scale", "wide"), "--scale: 'wide' is not a finite number"),
