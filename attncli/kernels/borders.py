@@ -153,7 +153,8 @@ def _heads(asker: _Asker, domain: Domain) -> Domain:
     is_said = len({*domain.heads}) == 1 or trial.interface.layout == NO_HEADS
     if len(heads) < len(domain.heads) and not is_said:
         heads += [pair for pair in USUAL_HEADS if pair not in heads and takes(pair)]
-    may_have_groups = not is_said and all(heads == kv_heads for heads, kv_heads in domain.heads)
+    has_groups = any(heads != kv_heads for heads, kv_heads in domain.heads)
+    may_have_groups = not (is_said or has_groups or domain.is_recurrence)
     if may_have_groups and all(_is_right_with(trial, domain, pair) for pair in GROUPS):
         heads += GROUPS
     domain = replace(domain, heads=heads or [own])
@@ -181,7 +182,7 @@ def _order(asker: _Asker, domain: Domain) -> Domain:
     length = sizes.keys
     if asker.trial.options.is_square:
         return replace(domain, order="same")
-    if sizes.queries != length:
+    if sizes.queries != length or domain.is_recurrence:
         return domain
 
     def takes(queries: int, keys: int) -> bool:

@@ -53,8 +53,9 @@ class KernelCase:
     """One input: query [b h n d], key [b g m d], value [b g m e], and what else the function takes.
 
     Further arrays are `mask` [n m], `bias` [n m], `sink` [h], `key_lengths` [b], `key_mask` [b m] and `grad_output`
-    [b h n e], and of packed sequences `query_sequences` [n] and `key_sequences` [m]. Of the keys the first `past` are
-    those of the cache. `about` says what the input is for.
+    [b h n e], of packed sequences `query_sequences` [n] and `key_sequences` [m], and of recurrences `decay` [b h n] or
+    [b h n d], `beta` [b h n] and `past_state` [b h d e]. Of the keys the first `past` are those of the cache. `about`
+    says what the input is for.
     """
 
     arrays: Mapping[str, Array]
@@ -171,6 +172,8 @@ class CaseMaker:
         }
         arrays = {name: self.random.standard_normal(shape) for name, shape in shapes.items()}
         factor = abs(self.scale_of(s)) or 1.0
+        if self.domain.has_unit_keys:
+            arrays["key"] /= np.sqrt((arrays["key"] ** 2).sum(axis=-1, keepdims=True))
         _SCORES[scores](arrays, min(OVERFLOWS[dtype] / factor, LARGEST_PRODUCT))
         past = 0
         for extra in extras:
@@ -232,6 +235,17 @@ class CaseMaker:
         mask[:, self.random.integers(s.keys)] = True
         return mask
 
+    def _decay(self, s: Sizes) -> Array:
+        """Logarithms: tokens keep most of the state, or half."""
+        shape = (s.batch, s.heads, s.queries, s.features)
+        return -abs(self.random.standard_normal(shape if self.domain.have_decays_of_features else shape[:-1])) / 2
+
+    def _beta(self, s: Sizes) -> Array:
+        return self.random.uniform(0.1, 1, (s.batch, s.heads, s.queries))
+
+    def _past_state(self, s: Sizes) -> Array:
+        return self.random.standard_normal((s.batch, s.heads, s.features, s.value_features))
+
     def _packed(self, s: Sizes) -> dict[str, Array]:
         """The sequence of each query and of each key: as many sequences of both, each of one row or more."""
         count = int(self.random.integers(1, min(s.queries, s.keys, MOST_SEQUENCES) + 1))
@@ -271,7 +285,7 @@ class CaseMaker:
         """Inputs of a few sizes that have each kind of score, type, memory, heads and further argument once or more."""
         heads = cycle(self.domain.heads)
         for dtype in self.domain.dtypes:
-            for scores in _SCORES:
+            for scores in self._score_kinds:
                 for queries, keys in ((5, 7), (6, 6), (18, 35)):
                     sizes = Sizes(1, *next(heads), queries, keys, 4, 3)
                     yield from self._unless_made(sizes, dtype, scores=scores, about=f"{scores} scores in {dtype}")
@@ -311,9 +325,14 @@ class CaseMaker:
             sizes = Sizes(batch, *heads, queries, keys, d, e)
             chosen = [extra for extra in self.domain.extras if self.random.random() < 0.3]
             chosen = chosen if self.domain.go_together else chosen[:1]
-            scores = self._one_of(list(_SCORES)) if self.random.random() < 0.2 else "normal"
+            scores = self._one_of(self._score_kinds) if self.random.random() < 0.2 else "normal"
             memory, dtype = self._one_of(list(MEMORIES)), self._one_of(self.domain.dtypes)
             yield self.make(sizes, dtype, memory=memory, scores=scores, extras=chosen, about="drawn")
+
+    @property
+    def _score_kinds(self) -> list[str]:
+        """The kinds of scores: a recurrence has none that could be large."""
+        return ["normal", "equal"] if self.domain.is_recurrence else list(_SCORES)
 
     def _one_of(self, values: Sequence[Value]) -> Value:
         return values[int(self.random.integers(len(values)))]

@@ -13,6 +13,7 @@ from attncli.checks.quantity import AGREES, DIFFERS, quantity_blocks
 from attncli.kernels.cases import BOUNDS, MEMORIES
 from attncli.kernels.domain import Sizes
 from attncli.kernels.report import LEAST_TELLING, OtherFailure, Smallest, TrialReport
+from attncli.kernels.trial import RECURRENT
 from attncli.numbers.formatting import format_whole
 from attncli.numbers.parsing import TypedNumber
 from attncli.problem.fields import GRADIENT_PREFIX, option_name
@@ -222,7 +223,7 @@ def _command(smallest: Smallest) -> list[str]:
     words = ["attn", "compute"]
     has_gradients = any(name.startswith(GRADIENT_PREFIX) for name in smallest.failure.returned)
     upstream = [GRAD_OUTPUT] if has_gradients else []
-    others = ("past_key", "past_value", "mask", "bias", "sink", "key_lengths", "key_mask", *BOUNDS)
+    others = ("past_key", "past_value", "mask", "bias", "sink", "key_lengths", "key_mask", *BOUNDS, *RECURRENT)
     for name in (*ALWAYS, *others, *upstream):
         value = getattr(smallest.problem, name, None)
         if isinstance(value, np.ndarray):

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Memory = Literal["", "transposed", "gaps"]
-Extra = Literal["mask", "bias", "sink", "key_lengths", "key_mask", "past", "packed"]
+Extra = Literal[
+    "mask", "bias", "sink", "key_lengths", "key_mask", "past", "packed", "decay", "beta", "past_state"
+]  # fmt: skip
 # How many queries there may be: any, at most as many as keys, at least, as many, or as many or one (as in decoding).
 Order = Literal["", "fewer", "more", "same", "same or one"]
 ORDERS: dict[Order, str] = {
@@ -104,7 +106,8 @@ class Domain:
     `heads` are the numbers of heads of queries and of keys; where there is no batch axis `has_batch` is false. `extras`
     are the further arguments that it may be given, `needed` those that it must be given; all of them at once where they
     `go_together`. Packed sequences have as many keys as queries where they `have_same_bounds`. Of a function that is
-    compiled for each shape only `most_shapes` are tried.
+    compiled for each shape only `most_shapes` are tried. A recurrence has no scores that could be large; with a delta
+    rule it has unit keys, and its decays may be of each key feature.
     """
 
     dtypes: Sequence[str] = ("float64",)
@@ -125,6 +128,9 @@ class Domain:
     page_size: int = 1  # keys are whole pages, of which key_lengths says how many are read
     scale: float | None = None  # of the scores; None for 1/√d
     most_shapes: int | None = None
+    is_recurrence: bool = False
+    has_unit_keys: bool = False
+    have_decays_of_features: bool = False
     borders: Sequence[str] = ()  # what is not taken, and how the function says so
 
     def fit(self, sizes: Sizes) -> Sizes:

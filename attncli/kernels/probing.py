@@ -3,10 +3,12 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from attncli.base.dtypes import HALF
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import join_words
 from attncli.engine.run import run
 from attncli.kernels.calls import (
     LAYOUTS,
@@ -14,6 +16,7 @@ from attncli.kernels.calls import (
     OUTPUT,
     Interface,
     describe_layout,
+    find_output_layout,
     find_returns,
     first_annotation,
     visible_table,
@@ -22,7 +25,7 @@ from attncli.kernels.cases import BOUNDS, MEMORIES, PAGE_SIZE, PAGES, CaseMaker,
 from attncli.kernels.domain import Domain, Extra, Sizes
 from attncli.kernels.process import CallFailure, FunctionDescription
 from attncli.kernels.report import Failure
-from attncli.kernels.trial import COMMAND, JAX, MLX, NUMPY, TORCH, TYPES, Base, Trial, largest_number
+from attncli.kernels.trial import COMMAND, JAX, MLX, NUMPY, RECURRENT, TORCH, TYPES, Base, Trial, largest_number
 from attncli.problem.arrays import GivenArray
 from attncli.problem.conventions import find_convention
 from attncli.problem.spec import ProblemSpec
@@ -60,6 +63,13 @@ _NEEDS_DEVICE = {
     "libcuda": _INTERPRET,
     "cuda": "--device cuda passes tensors of a GPU",
 }
+# The recurrences that read these arrays of each token.
+_RECURRENCES = {
+    frozenset(): ("linear",),
+    frozenset({"decay"}): ("gated",),
+    frozenset({"beta"}): ("delta",),
+    frozenset({"decay", "beta"}): ("gated_delta",),
+}
 LOOSE = 1e-3  # of the largest number: so near are results of the right layout in any type
 
 
@@ -78,8 +88,8 @@ def find_call(trial: Trial, found: FunctionDescription) -> None:
     for sizes in _probe_sizes(trial):
         for library in libraries:
             failures = []
-            for layout in layouts:
-                probe = _probe_types(trial, replace(trial.interface, library=library, layout=layout), sizes)
+            for layout, interface in product(layouts, _interfaces(trial)):
+                probe = _probe_types(trial, replace(interface, library=library, layout=layout), sizes)
                 failures += [probe.failure] if probe.failure is not None else []
                 may_be_taken = best is None or layout in PLAIN_LAYOUTS or probe.quality in (_RIGHT, _REFUSED)
                 if may_be_taken and (best is None or probe.rank < best.rank):
@@ -103,6 +113,8 @@ def find_call(trial: Trial, found: FunctionDescription) -> None:
     arrays = _ARRAYS[trial.interface.library]
     own_layout = describe_layout(trial.interface.layout)
     trial.remarks.append(f"{trial.interface.signature}: {arrays}, {own_layout}{how}")
+    if trial.interface.output_layout:
+        trial.remarks.append(f"returns {describe_layout(trial.interface.output_layout)}")
 
 
 @dataclass(frozen=True)
@@ -141,6 +153,15 @@ def _check_can_be_called(trial: Trial, best: _Probe, libraries: Sequence[str]) -
         "write a function (query, key, value) that calls it",
     )
     raise AttnError(message, where=trial.interface.function, hint=hint)
+
+
+def _interfaces(trial: Trial) -> list[Interface]:
+    """The calls to try: decays of each token, or of each of its key features."""
+    own = trial.interface
+    if "decay" not in own.keys:
+        return [own]
+    are_of_features = any(one.parameter == "gk" for one in own.passed)
+    return [replace(own, have_decays_of_features=one) for one in (are_of_features, not are_of_features)]
 
 
 def _probe_sizes(trial: Trial) -> list[Sizes]:
@@ -192,15 +213,19 @@ def _layouts(trial: Trial) -> list[str]:
 def _probe(trial: Trial, interface: Interface, sizes: Sizes, dtype: str) -> _Probe:
     """How well a call works with arrays of some sizes and a type."""
     domain = first_domain(trial, interface)
-    sizes = _with_heads(sizes, domain)
-    case = CaseMaker(domain).make(sizes, dtype)
+    case = CaseMaker(domain).make(_with_heads(sizes, domain), dtype)
+    sizes = case.sizes
     before, trial.interface = trial.interface, interface
     try:
         problem = trial.problem_of(case)
         returned = trial.runner.call(interface.call(case, problem, trial.visible))
         if isinstance(returned, CallFailure):
             return _Probe(_quality_of(returned), interface, sizes, dtype, returned)
-        interface = replace(interface, returns=find_returns(returned, case, interface.layout) or (OUTPUT,))
+        interface = replace(
+            interface,
+            returns=find_returns(returned, case, interface.layout, is_recurrence=domain.is_recurrence) or (OUTPUT,),
+            output_layout=find_output_layout(returned, case, interface.layout),
+        )
         trial.interface = interface
         results = trial.results(case, returned)
         output = None if isinstance(results, Failure) or OUTPUT not in results else results[OUTPUT].array
@@ -278,6 +303,7 @@ def first_domain(trial: Trial, interface: Interface) -> Domain:
     description, layout = trial.description, interface.layout
     has_batch = "b" in layout and "packed" not in interface.needed
     knows_heads = "h" in layout or "heads" in interface.keys or description.heads is not None
+    recurrence = trial.recurrence
     knows_groups = bool({"kv_heads", "enable_gqa"} & interface.keys)
     if layout == NO_HEADS:
         heads = [(1, 1)]
@@ -298,13 +324,23 @@ def first_domain(trial: Trial, interface: Interface) -> Domain:
         page_size=PAGE_SIZE if PAGES in interface.keys else 1,
         have_same_bounds=BOUNDS[0] in interface.keys and BOUNDS[1] not in interface.keys,
         scale=trial.scale,
+        order="" if recurrence is None else "same",
+        is_recurrence=recurrence is not None,
+        has_unit_keys=recurrence is not None and "delta" in recurrence.name,
+        have_decays_of_features=interface.have_decays_of_features,
     )
 
 
 def _extras(trial: Trial, interface: Interface) -> Sequence[Extra]:
     """The further arguments that are tried: those that the problem does not say already."""
     said = set(trial.description.document)
-    return [extra for extra in interface.extras if extra not in said]
+    reads = {*RECURRENT} if trial.recurrence is None else {*RECURRENT} - {*trial.recurrence.shapes.arrays}
+    unread = [extra for extra in interface.needed if extra in reads]
+    if unread:
+        message = f"takes {join_words(unread)}, which {'is' if len(unread) == 1 else 'are'} of a recurrence"
+        hint = f"say which it computes: --recurrence {' or '.join(_RECURRENCES[frozenset(unread) & {'decay', 'beta'}])}"
+        raise AttnError(message, where=interface.function, hint=hint)
+    return [extra for extra in interface.extras if extra not in said | reads]
 
 
 def _with_heads(sizes: Sizes, domain: Domain) -> Sizes:

@@ -20,6 +20,8 @@ from attncli.kernels.cases import BOUNDS, LAID_OUT, KernelCase
 from attncli.kernels.domain import Sizes
 from attncli.kernels.process import CallFailure, Returned, Runner
 from attncli.kernels.report import Failure
+from attncli.ops.records import OperatorRecord
+from attncli.ops.registry import operators
 from attncli.plan.build import plan_of
 from attncli.problem.arrays import GivenArray
 from attncli.problem.conventions import in_words_of
@@ -37,6 +39,7 @@ TYPES: Mapping[str, Sequence[str]] = {
 }
 LIBRARIES = (NUMPY, TORCH, JAX, MLX)  # of the arrays that a function may take
 SLIP_SECONDS = 2.0  # that mistakes are looked for, on each of a few inputs
+RECURRENT = ("decay", "beta", "past_state")  # arrays of a recurrence with axes of batch items and heads
 SCORES = "masked_scores"
 OWN_GRADIENTS = ("grad_bias", "grad_sink")  # which have no axis of batch items
 MOST_SEARCHES = 20  # for the number of a mistake, on one input after the other
@@ -116,12 +119,18 @@ class Trial:
         value = None if raw is None else read_value(FIELDS["scale"], raw)
         return None if value is None else to_number(value, ("scale",))
 
+    @property
+    def recurrence(self) -> OperatorRecord | None:
+        """The recurrence that the function computes, in place of scores and weights."""
+        raw = self.description.document.get("recurrence")
+        return None if raw is None else operators("recurrence")[str(raw.value).partition(":")[0]]
+
     def problem_of(self, case: KernelCase, without: Sequence[str] = (), *, is_plain: bool = False) -> ProblemSpec:
         """The problem of an input, without some keys; a plain one without heads and batch items where there is one."""
         arrays = case.arguments
         document = {key: raw for key, raw in self.description.document.items() if key not in without}
         if is_plain and case.is_plain:
-            arrays |= {name: arrays[name][0, 0] for name in (*LAID_OUT, "grad_output") if name in arrays}
+            arrays |= {name: arrays[name][0, 0] for name in (*LAID_OUT, *RECURRENT, "grad_output") if name in arrays}
         if case.past:
             for name in ("key", "value"):
                 cached, new = np.split(arrays[name], [case.past], axis=-2)
@@ -187,7 +196,8 @@ class Trial:
                 continue
             if part.array is None:
                 return Failure("result", f"returns {_a(part.type)} as {name}", f"type {name}")
-            array, expected = to_own_axes(name, part.array, case, self.interface.layout)
+            layout = self.interface.output_layout if name == OUTPUT else ""
+            array, expected = to_own_axes(name, part.array, case, layout or self.interface.layout)
             if array is None:
                 sentence = f"returns {name} of shape {part.array.shape}, not {expected}"
                 return Failure("result", sentence, f"shape {name}")

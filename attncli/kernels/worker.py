@@ -19,6 +19,7 @@ import sys
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -345,6 +346,8 @@ def called(functions: Mapping[str, Any], header: Message, arrays: dict[str, Any]
         for argument in header["arguments"]:
             value = made[argument["array"]] if "array" in argument else argument["constant"]
             value = tuple(value) if isinstance(value, list) else value
+            if isinstance(value, dict):
+                value = SimpleNamespace(**value["attributes"])
             if argument["is_positional"]:
                 positional.append(value)
             else:
