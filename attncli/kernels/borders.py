@@ -41,7 +41,9 @@ class _Asker:
     trial: Trial
     maker: CaseMaker
     end: float
-    borders: dict[str, str] = field(default_factory=dict)  # the kind of input, by what is said of it
+    borders: dict[str, tuple[str, str]] = field(
+        default_factory=dict
+    )  # the kind of input and what is said, by its cause
 
     def takes(
         self, kind: str, dtype: str | None = None, memory: Memory = "", extras: Sequence[Extra] = (), **sizes: int
@@ -57,7 +59,7 @@ class _Asker:
             case = self.maker.make(own, dtype or self.trial.base.dtype, memory=memory, extras=extras)
             found = results_of(self.trial, case)
         except AttnError as error:  # no problem of attn's, such as one of rope with an odd width
-            self.borders.setdefault(error.message, kind)
+            self.borders.setdefault(error.message, (kind, error.message))
             return False
         if isinstance(found, CallFailure) and found.kind == "timeout":
             self.end = 0.0  # nothing else is asked
@@ -66,7 +68,7 @@ class _Asker:
         else:
             is_refused = isinstance(found, Failure) and own.features != own.value_features
         if is_refused and not isinstance(found, dict):
-            self.borders.setdefault(f"it {found.sentence}", kind)
+            self.borders.setdefault(found.cause, (kind, f"it {found.sentence}"))
         return not is_refused
 
     def lengths(self, few: Sequence[int], many: Sequence[int], takes: Callable[[int], bool], known: int) -> Lengths:
@@ -92,7 +94,7 @@ def find_domain(trial: Trial) -> Domain:
     asker = _Asker(trial, CaseMaker(domain), time.monotonic() + SECONDS)
     for find in (_dtypes, _features, _widths, _batches, _heads, _order, _lengths, _kinds):
         domain = find(asker, domain)
-    borders = tuple(f"{kind}: {said}" for said, kind in asker.borders.items())
+    borders = tuple(f"{kind}: {said}" for kind, said in asker.borders.values())
     return replace(domain, borders=borders, most_shapes=_most_shapes(trial, domain))
 
 
@@ -155,7 +157,7 @@ def _heads(asker: _Asker, domain: Domain) -> Domain:
         heads += [pair for pair in USUAL_HEADS if pair not in heads and takes(pair)]
     has_groups = any(heads != kv_heads for heads, kv_heads in domain.heads)
     may_have_groups = not (is_said or has_groups or domain.is_recurrence)
-    if may_have_groups and all(_is_right_with(trial, domain, pair) for pair in GROUPS):
+    if may_have_groups and all(_has_groups(trial, domain, pair) for pair in GROUPS):
         heads += GROUPS
     domain = replace(domain, heads=heads or [own])
     small = domain.fit(replace(base.sizes, batch=1, features=LEAST_FEATURES, value_features=LEAST_FEATURES))
@@ -165,15 +167,22 @@ def _heads(asker: _Asker, domain: Domain) -> Domain:
     return domain
 
 
-def _is_right_with(trial: Trial, domain: Domain, pair: tuple[int, int]) -> bool:
-    """Whether the function gives the right numbers for heads in groups, which nothing says that it takes."""
+def _has_groups(trial: Trial, domain: Domain, pair: tuple[int, int]) -> bool:
+    """Whether the function gives the right numbers for heads in groups, which nothing says that it takes.
+
+    Or those of heads that read keys in turns: this is a mistake, but one with groups.
+    """
     sizes = replace(trial.base.sizes, heads=pair[0], kv_heads=pair[1])
     case = CaseMaker(domain).make(sizes, trial.base.dtype)
     found = results_of(trial, case)
     if not isinstance(found, dict) or OUTPUT not in found:
         return False
     right = reference_of(trial.problem_of(case), OUTPUT)
-    return is_near(found[OUTPUT].array.reshape(right.shape), right, trial.base.dtype)
+    groups = pair[0] // pair[1]
+    in_turns = {name: np.tile(case.arrays[name], (1, groups, 1, 1)) for name in ("key", "value")}
+    wrong = reference_of(trial.problem_of(case.with_arrays(**in_turns)), OUTPUT)
+    output = found[OUTPUT].array.reshape(right.shape)
+    return any(is_near(output, one, trial.base.dtype) for one in (right, wrong))
 
 
 def _order(asker: _Asker, domain: Domain) -> Domain:

@@ -35,11 +35,12 @@ from attncli.problem.spec import ProblemSpec
 PROBES: tuple[Sizes, ...] = (
     Sizes(2, 3, 3, 5, 5, 4, 4),
     Sizes(2, 4, 4, 128, 128, 64, 64),
-    Sizes(1, 1, 1, 128, 128, 64, 64),
-    Sizes(2, 4, 4, 256, 256, 128, 128),
     Sizes(2, 4, 4, 1, 128, 64, 64),
+    Sizes(2, 4, 4, 256, 256, 128, 128),
     Sizes(2, 4, 4, 64, 64, 16, 16),
+    Sizes(1, 1, 1, 128, 128, 64, 64),
 )
+MOST_ALIKE = 12  # numbers, of which fewer may be alike by chance
 PROBE_SECONDS = 20.0  # after which no friendlier input is tried
 FIRST_TYPES = ("float64", "float32")  # of the first probe, and of those that constrained kernels take
 FRIENDLY_TYPES = ("float32", "float16", "bfloat16", "float64")
@@ -70,6 +71,7 @@ _RECURRENCES = {
     frozenset({"beta"}): ("delta",),
     frozenset({"decay", "beta"}): ("gated_delta",),
 }
+ALIKE = 0.5  # less than this, the output is a wrong one in this layout rather than a right one in another
 LOOSE = 1e-3  # of the largest number: so near are results of the right layout in any type
 
 
@@ -91,7 +93,9 @@ def find_call(trial: Trial, found: FunctionDescription) -> None:
             for layout, interface in product(layouts, _interfaces(trial)):
                 probe = _probe_types(trial, replace(interface, library=library, layout=layout), sizes)
                 failures += [probe.failure] if probe.failure is not None else []
-                may_be_taken = best is None or layout in PLAIN_LAYOUTS or probe.quality in (_RIGHT, _REFUSED)
+                is_likely = probe.quality in (_RIGHT, _REFUSED) or probe.unlikeness < ALIKE
+                is_first = best is not None and best.failure is not None and probe.failure is None  # that gives numbers
+                may_be_taken = best is None or layout in PLAIN_LAYOUTS or is_likely or is_first
                 if may_be_taken and (best is None or probe.rank < best.rank):
                     best = probe
                 if best is not None and probe.quality in (_RIGHT, _TIMED_OUT):
@@ -126,11 +130,13 @@ class _Probe:
     sizes: Sizes
     dtype: str
     failure: CallFailure | None = None
+    unlikeness: float = 1.0  # 1 less the correlation with the right output, of an output of the right shape
 
     @property
-    def rank(self) -> int:
-        """The smaller the better: of those that give other numbers and that raise in own code the first is taken."""
-        return min(self.quality, _OTHER) if self.quality <= _RAISED or self.quality == _TIMED_OUT else self.quality
+    def rank(self) -> tuple[int, float]:
+        """The smaller the better: of those that give other numbers the most alike, of those that raise the first."""
+        is_own = self.quality <= _RAISED or self.quality == _TIMED_OUT
+        return (min(self.quality, _OTHER) if is_own else self.quality), self.unlikeness
 
 
 def _are_no_tensors(failures: Sequence[CallFailure]) -> bool:
@@ -232,10 +238,19 @@ def _probe(trial: Trial, interface: Interface, sizes: Sizes, dtype: str) -> _Pro
         if output is None:
             return _Probe(_OTHER, interface, sizes, dtype)
         reference = reference_of(problem, OUTPUT)
-        is_right = is_near(output.reshape(reference.shape), reference, dtype)
-        return _Probe(_RIGHT if is_right else _SHAPE, interface, sizes, dtype)
+        output = output.reshape(reference.shape)
+        quality = _RIGHT if is_near(output, reference, dtype) else _SHAPE
+        return _Probe(quality, interface, sizes, dtype, unlikeness=_unlikeness(output, reference))
     finally:
         trial.interface = before
+
+
+def _unlikeness(output: Array, reference: Array) -> float:
+    """1 less the correlation of two arrays, to a tenth, where they are finite and vary; else 1."""
+    both = np.stack([output.ravel().astype(np.float64), reference.ravel()])
+    if both.shape[1] < MOST_ALIKE or not np.isfinite(both).all() or (np.ptp(both, axis=1) == 0).any():
+        return 1.0
+    return round(1 - float(np.corrcoef(both)[0, 1]), 1)
 
 
 def _quality_of(failure: CallFailure) -> int:
@@ -348,8 +363,7 @@ def _with_heads(sizes: Sizes, domain: Domain) -> Sizes:
 
     Those of the first probe are as different as can be, those of constrained kernels usual ones where they may be.
     """
-    equal = [pair for pair in domain.heads if pair[0] == pair[1]] or domain.heads
+    equal = [pair for pair in domain.heads if pair[0] == pair[1]]
     usual = (sizes.heads, sizes.kv_heads)
-    are_free = len(domain.heads) > 1
-    heads, kv_heads = usual if are_free and sizes != PROBES[0] else max(equal)
+    heads, kv_heads = usual if len(equal) > 1 and sizes != PROBES[0] else max(equal or domain.heads)
     return replace(sizes, batch=sizes.batch if domain.has_batch else 1, heads=heads, kv_heads=kv_heads)

@@ -140,6 +140,8 @@ def _report(trial: Trial, domain: Domain, count: int, failed: int) -> TrialRepor
     compared = [name for name in interface.returns if name]
     compared += [f"{GRADIENT_PREFIX}{key}" for key in interface.gradients]
     untried = list(trial.untried)
+    if "causal" in interface.keys and not any(key in trial.description.document for key in ("causal", "window")):
+        untried.append("a causal mask: --causal says so")
     if all(heads == kv_heads for heads, kv_heads in domain.heads) and interface.layout != NO_HEADS:
         untried.append("fewer heads of keys than of queries: --kv-heads says so")
     return TrialReport(

@@ -193,7 +193,8 @@ def _reading_items(case: Computation, read: Sequence[int], words: Sequence[str])
 
 def _items_exchanged(case: Computation, number: Sequence[int], *, words: Sequence[str]) -> Iterator[Variant]:
     """The plan in which batch items read the keys, the values or both of others."""
-    if {*words} <= _read_items(case).keys():
+    nodes = [case.plan.by_name[name] for word, name in _read_items(case).items() if word in words]
+    if len(nodes) == len(words) and all(node.shape[0] == len(number) for node in nodes):
         what, items = " and ".join(f"{word}s" for word in words), ", ".join(map(str, number))
         sentence = f"Batch items read the {what} of others: those numbered {items}."
         yield Variant(_reading_items(case, number, words), sentence)
