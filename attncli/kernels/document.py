@@ -108,7 +108,8 @@ def _smallest_blocks(report: TrialReport, smallest: Smallest, decimals: int) -> 
         yield Pairs(slip_lines(report.explanations))
         yield Lines(tuple(_public_bugs(report)), "dim")
     if report.right_with:
-        yield Lines((f"Right with {' or '.join(report.right_with[:MAX_NAMED])}: attn list conventions",))
+        conventions = ": attn list conventions" if "--as" in report.right_with[0] else ""
+        yield Lines((f"Right with {' or '.join(report.right_with[:MAX_NAMED])}{conventions}",))
     if failure.report is None:
         yield Statement("✗ ", f"it {failure.sentence}", DIFFERS)
     else:

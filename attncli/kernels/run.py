@@ -20,8 +20,8 @@ from attncli.kernels.report import LEAST_TELLING, Failure, Kind, OtherFailure, S
 from attncli.kernels.shrink import Shrinker
 from attncli.kernels.trial import COMMAND, Description, Trial, TrialOptions
 from attncli.problem.conventions import CONVENTIONS
-from attncli.problem.fields import GRADIENT_PREFIX
-from attncli.problem.spec import DEFAULTS
+from attncli.problem.fields import GRADIENT_PREFIX, option_name
+from attncli.problem.spec import DEFAULTS, FIELDS
 
 CALL_HINT = "--layout and --arrays say how it takes its arguments"
 LEAST_TILE = 16  # keys, or those of which the function takes multiples
@@ -191,22 +191,34 @@ def _with_smallest(
 
 
 def _right_with(trial: Trial, cases: Sequence[KernelCase]) -> tuple[str, ...]:
-    """The options of the conventions by which the function is right on all inputs on which it gives wrong numbers.
+    """The options by which the function is right on all inputs on which it gives wrong numbers.
 
-    A convention may be the function's but for the rows without keys, which are tried as attn has them, too.
+    One of rows without keys or of causal masks alone, or else a convention, which may be the function's but for such
+    rows. A function that fails on views alone is right with contiguous arrays.
     """
     description = trial.description
     if not cases or description.convention is not None:
         return ()
-    zeros = {"empty_rows": RawValue(DEFAULTS["empty_rows"], Origin())}
+
+    def is_right(convention: str | None, **keys: str) -> bool:
+        document = {**description.document, **{key: RawValue(value, Origin()) for key, value in keys.items()}}
+        with_it = replace(trial, description=replace(description, convention=convention, document=document))
+        return all(with_it.judge(case) is None for case in cases)
+
+    for key in ("empty_rows", "align"):
+        others = [word for word in FIELDS[key].words if word != DEFAULTS[key] and key not in description.document]
+        right = next((word for word in others if is_right(None, **{key: word})), None)
+        if right is not None:
+            return (f"{option_name(key)} {right}",)
+    if all(case.memory for case in cases) and all(trial.judge(replace(case, memory="")) is None for case in cases):
+        return ("contiguous arrays",)
     found = []
+    usual = str(DEFAULTS["empty_rows"])
     for name in CONVENTIONS:
-        for words, more in (("", {}), (f" --empty-rows {DEFAULTS['empty_rows']}", zeros)):
-            other = replace(description, convention=name, document={**description.document, **more})
-            with_it = replace(trial, description=other)
-            if all(with_it.judge(case) is None for case in cases):
-                found.append(f"--as {name}{words}")
-                break
+        if is_right(name):
+            found.append(f"--as {name}")
+        elif is_right(name, empty_rows=usual):
+            found.append(f"--as {name} --empty-rows {usual}")
     return tuple(found)
 
 

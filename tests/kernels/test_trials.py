@@ -168,7 +168,7 @@ def test_the_conventions_by_which_a_function_is_right_are_named() -> None:
     text = ATTENTION.replace("@ v", "* rows @ v")
     report = try_text(text.format(change=change, more=""), "q", "k", "v", causal=True)
     assert [x.slips for x in report.explanations] == [("causal_bottom_right",)]
-    assert report.right_with[0] == "--as flash"
+    assert report.right_with == ("--align bottom_right",)
     assert try_text(text.format(change=change, more=""), "q", "k", "v", causal=True, convention="flash").passes
 
 
