@@ -441,8 +441,8 @@ def find_returns(
             found.append(own if part.type != "None" else None)
         elif number == 0:
             found.append(OUTPUT)
-        elif shape == of_state and is_recurrence:
-            found.append(STATE)
+        elif is_recurrence:
+            found.append(STATE if shape == of_state else None)
         elif shape == of_tables and WEIGHTS not in found and sizes.keys != sizes.value_features:
             found.append(WEIGHTS)
         elif shape in of_rows and LSE not in found:
