@@ -352,7 +352,7 @@ def _smaller(plan: Plan, names: Sequence[str], cut_axes: Collection[str]) -> Ite
         yield f"select {fitting[-1]} alone"
     if plan.axis_length("h") > 1 and _count(plan, names, {*cut_axes, "h"}) <= SELECTED:
         yield "show one head"
-    yield "compute some of the queries with only"
+    yield "compute fewer queries with only"
 
 
 STEP = "@step"  # in place of an array: the step that has its numbers

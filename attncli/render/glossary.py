@@ -143,7 +143,7 @@ dot products, dot product, QKᵀ, QKT, query key product
     see: exponentials, softmax
 
 exp, exponential, exponential function
-    e to the power of a number: always positive, and large for a large score. Softmax applies it to each score minus the
+    e to the power of a number: always positive, and large for a large score. Softmax takes it of each score minus the
     largest of its row, so that none overflows.
     see: exponentials, softmax
 
@@ -179,11 +179,11 @@ causal, causal mask, is_causal, autoregressive, look-ahead mask, triangular mask
     source: Vaswani et al. 2017, 3.2.3
 
 tril, triu, triangle, lower triangle, torch.tril, np.tril
-    The lower triangle of a matrix of ones, a causal mask: query i sees the keys 0 to i. Use causal instead.
+    The lower triangle of a matrix of ones, a causal mask: query i sees the keys 0 to i. Give causal instead.
     see: causal, mask
 
 masked_fill, masked_fill_, masked fill
-    A function of PyTorch that writes −∞ into the scores where a mask is true. Use mask instead, which is the
+    A function of PyTorch that writes −∞ into the scores where a mask is true. Give mask instead, which is the
     opposite: 1 where a query sees a key.
     see: mask, masked_scores, −∞, mask_inverted
 
@@ -193,7 +193,7 @@ padding, padding mask, pad
     see: key_mask, key_lengths
 
 valid_lens, valid_len, valid lengths, seq_lens, sequence lengths
-    How many tokens of each sequence are real; the rest is padding. Use key_lengths instead.
+    How many tokens of each sequence are real; the rest is padding. Give key_lengths instead.
     see: key_lengths, padding
     source: Zhang et al. 2023, Dive into Deep Learning, 11.3
 

@@ -158,7 +158,7 @@ def test_a_run_that_recording_changes_is_refused(save: Any, run: Run, tmp_path: 
     save("bert")
     ran = run("capture", "model", TEXT, "-o", FILE)
     assert ran.returncode == 2
-    assert "the run that was recorded differs from the plain run" in ran.stderr
+    assert "the recorded run differs from the plain run" in ran.stderr
     assert not (tmp_path / FILE).exists()
 
 

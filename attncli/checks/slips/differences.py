@@ -75,7 +75,7 @@ def head_pairs_misread(case: Computation) -> Iterator[Variant]:
 
 
 def _layers(case: Computation) -> Sequence[float]:
-    """The layers whose λ_init may be meant, but for the own one."""
+    """The layers whose λ_init the user may have taken, except the right one."""
     difference = case.problem.difference
     if difference is None or not difference.record.is_built_in or not _begins(difference.parameters):
         return ()

@@ -19,13 +19,13 @@ VECTORS = "queries are multiplied by vectors of distances"
 
 
 def _node(case: Computation, function: Any = None) -> Node | None:
-    """The node of the terms of positions, where a function computes it; without one whatever does."""
+    """The node of the position terms that a function computes; without a function, any."""
     node = case.node("relative_scores")
     return node if node is not None and function in (None, node.function) else None
 
 
 def _with_parameters(case: Computation, **changed: Any) -> Iterator[Variant]:
-    """The problem whose position scheme has other parameters, None for none, and the scale that it has now."""
+    """The problem whose position scheme has other parameters, None for none, and its present scale."""
     position = case.problem.position
     if position is not None:
         given = {name: value for name, value in {**position.given, **changed}.items() if value is not None}
@@ -36,7 +36,7 @@ def _with_parameters(case: Computation, **changed: Any) -> Iterator[Variant]:
 def _at_distances(
     query_positions: Array, key_positions: Array, *, of: str, shift: int, sign: int, **more: Any
 ) -> Array:
-    """The terms of a position scheme, of shifted distances or of their negatives."""
+    """The terms of a position scheme at shifted distances, or at their negatives."""
     positions = {"query_positions": sign * query_positions + shift, "key_positions": sign * key_positions}
     terms: Array = look_up("position", of).function(**positions, **more)
     return terms
@@ -113,13 +113,13 @@ def scale_without_terms(case: Computation) -> Iterator[Variant]:
 
 
 def _p2c_node(case: Computation) -> Node | None:
-    """The node of the terms of disentangled positions, where position to content is one of them."""
+    """The node of the terms of disentangled positions, if position to content is one of them."""
     node = _node(case, disentangled)
     return node if node is not None and node.options["terms"] != "c2p" else None
 
 
 def _square_p2c_node(case: Computation) -> Node | None:
-    """The same where there are as many queries as keys."""
+    """The same, if there are as many queries as keys."""
     return _p2c_node(case) if case.plan.pair_axes[-1].length == case.plan.pair_axes[-2].length else None
 
 
@@ -139,5 +139,5 @@ def p2c_not_transposed(*, terms: str, **more: Any) -> Array:
 
 
 def _terms(changed: Array, terms: str, **more: Any) -> Array:
-    """The terms of disentangled positions, of which that of position to content is changed."""
+    """The terms of disentangled positions, with a changed position-to-content term."""
     return changed if terms == "p2c" else disentangled(**more, terms="c2p") + changed
