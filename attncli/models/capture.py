@@ -181,8 +181,8 @@ def _implementation_notes(found: RunnableCheckpoint, request: CaptureRequest, pl
     if largest <= _MOST_DIFFERENCE[str(model.dtype).rpartition(".")[2]]:
         return []
     return [
-        f"captured is eager attention, with which this model's output differs by {largest:.2g} of its largest number "
-        f"from that with {name}, its default"
+        f"eager attention was captured: the output differs from that of {name}, the default, by {largest:.2g} of its "
+        "largest number"
     ]
 
 

@@ -104,7 +104,7 @@ def evaluate(text: str, names: Names) -> Any:
     try:
         return _evaluate(_parsed(text), names)
     except (TypeError, ArithmeticError, LookupError, ValueError, AttributeError):
-        raise AttnError(f"does not have what {_missing(text, names)}", where=names.where) from None
+        raise AttnError(f"can't compute {_missing(text, names)}", where=names.where) from None
 
 
 def fill(template: str, names: Names) -> Any:
@@ -128,13 +128,13 @@ def _parsed(text: str) -> ast.expr:
 
 
 def _missing(text: str, names: Names) -> str:
-    """An expression with the values that it finds: `a // b takes (a is 8, b is missing)`."""
+    """An expression with the values that it finds: `a // b (a is 8, b is missing)`."""
     nodes = list(ast.walk(_parsed(text)))
     called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
     read = [node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in called]
     found = {name: names.values.get(name) for name in read}
     values = (f"{name} is {'missing' if value is None else json_excerpt(value)}" for name, value in found.items())
-    return f"{text} takes ({', '.join(values)})"
+    return f"{text} ({', '.join(values)})"
 
 
 def _evaluate(node: ast.AST, names: Names) -> Any:  # noqa: PLR0911 - one for each kind of node

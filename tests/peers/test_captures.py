@@ -292,7 +292,7 @@ OTHER_ATTENTIONS = {
     "xlnet": ({**SMALL, "d_model": 32, "n_layer": 2, "n_head": 4, "d_inner": 64}, "scores are captured in 0, 1"),
     "falcon": (
         {**SMALL, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "alibi": True},
-        "captured is eager attention, with which this model's output differs by 0.",
+        "eager attention was captured: the output differs from that of sdpa, the default, by 0.",
     ),
 }
 
