@@ -62,7 +62,7 @@ def run(args: Sequence[str] | None = None) -> int:
     except AttnError as error:
         return _report(error.typed)
     except MemoryError:
-        return _report("not enough memory; compute fewer queries with --only")
+        return _report("there is not enough memory; compute some of the queries with --only")
     except OSError as error:  # opening a file raises AttnError, so this is standard output's
         return _report(f"standard output: can't be written ({error.strerror})")
     return 0

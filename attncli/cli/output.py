@@ -341,7 +341,7 @@ def _check_weights_fit(problem: ProblemSpec, option: str) -> None:
 
     missing = missing_memory(array_bytes(plan_of(problem)[WEIGHTS], problem.precision))
     if missing is not None:
-        hint = "leave it out, or compute fewer queries with only"
+        hint = "leave it out, or compute some of the queries with only"
         raise AttnError(f"is about the weights, and the run {missing}", where=option, hint=hint)
 
 

@@ -88,7 +88,7 @@ class DenseEngine:
                 return self._computed_of_wide_tables(node)
             return evaluate(node, self.values, self.precision, self.values.__setitem__)
         except MemoryError:
-            hint = "compute fewer queries with only"
+            hint = "compute some of the queries with only"
             raise AttnError(f"there is not enough memory for {node.name}", hint=hint) from None
 
     def _computed_of_wide_tables(self, node: Node) -> Array:

@@ -15,7 +15,7 @@ from attncli.plan.graph import GRADIENT, Node, Plan
 from attncli.problem.fields import OUTPUT
 from attncli.problem.spec import ProblemSpec
 
-FEWER_QUERIES = "compute fewer queries with only"
+FEWER_QUERIES = "compute some of the queries with only"
 
 
 @dataclass(frozen=True)

@@ -352,7 +352,7 @@ def _smaller(plan: Plan, names: Sequence[str], cut_axes: Collection[str]) -> Ite
         yield f"select {fitting[-1]} alone"
     if plan.axis_length("h") > 1 and _count(plan, names, {*cut_axes, "h"}) <= SELECTED:
         yield "show one head"
-    yield "compute fewer queries with only"
+    yield "compute some of the queries with only"
 
 
 STEP = "@step"  # replaces an array: the step with its numbers

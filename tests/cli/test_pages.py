@@ -58,7 +58,7 @@ def test_results_that_are_too_large_are_refused_before_the_work(
     assert ran.stderr == (
         "attn: --output p.html: scores, weights and output have 2,561,600 numbers together, "
         "and a page has room for 2,000,000; select output alone, or show one head, "
-        "or compute fewer queries with only\n"
+        "or compute some of the queries with only\n"
     )
     assert not (tmp_path / "p.html").exists()
 
