@@ -91,7 +91,7 @@ class Comparison:
     def seeds(self) -> Sequence[OverSeeds]:
         """The statistics of the weights over the variants that differ only in their seed.
 
-        Each has `keys` (what else is varied), `variants` (their positions), and by the name of a statistic `mean` and
+        Each has `keys` (the other varied keys), `variants` (their positions), and by the name of a statistic `mean` and
         `standard_deviation`, of the means of each variant's rows.
         """
         return report.over_seeds(self._data)

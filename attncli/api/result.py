@@ -381,7 +381,7 @@ def of_computed(result: RunResult) -> Result:
 def _earlier(before: object) -> Result:
     """The earlier result itself; raises AttnError for anything else."""
     if not isinstance(before, Result):
-        hint = "give what compute or attention returned earlier"
+        hint = "give an earlier result of compute or attention"
         raise AttnError(f"{repr_excerpt(before)} is not a Result", where="before", hint=hint)
     return before
 

@@ -463,7 +463,7 @@ class Tolerance:
 
 
 def with_half_units(numbers: ExpectedNumbers) -> ExpectedNumbers:
-    """The expected numbers; those of a half type were finally rounded to it, and have half of its last digit.
+    """The expected numbers; numbers of a half type were rounded to it in the end, and have half of its last digit.
 
     >>> numbers = ExpectedNumbers(np.array([1.0, 3.0]), np.ones(2, bool), dtype="float16")
     >>> with_half_units(numbers).half_units.tolist()

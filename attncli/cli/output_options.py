@@ -288,7 +288,7 @@ class OutputOptions:
         view=lambda options, _: {"statistics": options.has_effect("stats")},
         idle=(
             _NO_TABLE_STATISTICS,
-            _where(lambda row: row.shows_every_step, "a page has no statistics; those of a table are shown without -o"),
+            _where(lambda row: row.shows_every_step, "a page has no statistics; a table shows them, without -o"),
         ),
     )
     top: int | None = _option(
@@ -298,7 +298,7 @@ class OutputOptions:
         view=lambda options, _: {"top": options.top_count if options.has_effect("top") else 0},
         idle=(
             _NO_TABLE_STATISTICS,
-            _where(lambda row: row.shows_every_step, "a page has no list of keys; that of a table is shown without -o"),
+            _where(lambda row: row.shows_every_step, "a page has no list of keys; a table shows it, without -o"),
         ),
         example="1",
     )

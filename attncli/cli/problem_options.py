@@ -93,7 +93,7 @@ MaxSize = Annotated[
         help="Largest file read into memory: 500M, 2G, 1.5GiB; default a quarter of the free memory.",
     ),
 ]
-_LAYER_HELP = "A layer of what attn capture wrote: 3, decoder.3.cross."
+_LAYER_HELP = "A layer of a capture by attn capture: 3, decoder.3.cross."
 _LAYER = typer.Option("--layer", metavar="LAYER", hidden=True, help=_LAYER_HELP, autocompletion=complete_layer)
 Layer = Annotated[str | None, _LAYER]
 Layers = Annotated[list[str] | None, _LAYER]

@@ -132,7 +132,7 @@ class ArrayWriter:
             limit = INLINE_ON_STANDARD_OUTPUT if self.stem is None else INLINE
         if array.size > limit and self.stem is None:
             message = (
-                f"{name.removesuffix('.expected')} has {array.size} numbers, which are in a file beside the script"
+                f"{name.removesuffix('.expected')} has {array.size} numbers, which go to a file next to the script"
             )
             raise AttnError(message, hint="name the script: -o attention.py")
         return array.size <= limit

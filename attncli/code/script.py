@@ -47,7 +47,7 @@ def render(view: View, target: TextTarget, library: Library) -> Iterator[str]:
         *_section("What is given", [step for step in steps if step.is_given]),
         *_section("Step by step", [step for step in steps if not step.is_given]),
         "",
-        "# The results, compared with those of attn",
+        "# The results, compared with attn's",
         *checks,
     ):
         yield f"{target.encodable(line)}\n"

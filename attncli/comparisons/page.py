@@ -23,9 +23,9 @@ MOST_NUMBERS = 500_000  # numbers of all tables of a page
 def comparison_page(comparison: Comparison, decimals: int, own_title: str = "") -> dict[str, Any]:
     """The object of the page; raises AttnError if the tables have more numbers than a page has room for.
 
-    - `about` are texts of what the variants have in common; `verdict` says what differs, where there is no result.
+    - `about` are texts on the common properties of the variants; `verdict` gives the difference if there is no result.
     - `differences`: `[title, variants]`, of each variant that differs its label and lines of text.
-    - `keys`: what is varied, `{name, values, numbers}`, the values as text; numbers are null unless all are numbers.
+    - `keys`: the varied keys, `{name, values, numbers}`, the values as text; numbers are null unless all are numbers.
     - `variants`: `{label, title, keys, statistics}`, the values by key, and the means of the statistics, null where
       there is none.
     - `results`: `{name, verdict, are_weights, nouns, tables}`, the verdict says what differs most, nouns are those of

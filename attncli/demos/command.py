@@ -60,7 +60,7 @@ def demo(
     step: bool = flag("Wait for Enter after each part, as on a terminal.", "--step", is_listed=False),
     part: int | None = option("Show one part, counted from 1.", metavar="N"),
     explain: bool = flag("Show every step of each part.", "--explain", "-e"),
-    precision: int | None = option("Decimals; default those of the example, or 4.", metavar="DIGITS"),
+    precision: int | None = option("Decimals; default: the example's, or 4.", metavar="DIGITS"),
     output_options: OutputOptions,
     max_size: MaxSize = None,
     strict: Strict = False,
@@ -214,7 +214,7 @@ def _find_part(example: "Example", number: int) -> "Part":
 
 
 def _decimals(example: "Example", options: ReportOptions) -> int:
-    """The decimals of the option, otherwise those of the example, otherwise the usual ones."""
+    """The decimals of the option, otherwise the example's, otherwise the usual ones."""
     if options.precision is not None:
         return OutputOptions(precision=options.precision).decimals
     try:

@@ -249,7 +249,7 @@ def _figure_class() -> Any:
 class Canvas:
     """A Matplotlib figure with positions in inches from the upper left corner, and the fonts of its texts.
 
-    Inches and points are those of a figure with the usual text size, which another text size scales.
+    Inches and points hold for the usual text size; another text size scales them.
     """
 
     def __init__(self, size: Size, fonts: Fonts, style: FigureStyle, *, has_images: bool = True) -> None:

@@ -192,7 +192,7 @@ def _parameters(problem: ProblemSpec, learn: Sequence[str], targets: Sequence[st
         needed = plan.needed_for([name])
         if not any(_reads(node, found) for node in plan.nodes if node.name in needed):
             keys = join_words([parameter.key for parameter in found.values()])
-            raise AttnError(f"does not depend on {keys}", where=(TARGET, name), hint="learn what it is made of")
+            raise AttnError(f"does not depend on {keys}", where=(TARGET, name), hint="learn the keys it is made of")
     return list(found.values())
 
 

@@ -152,7 +152,7 @@ def _commands(rows: "LayerRows", entries: "Mapping[str, Entry]", file: str) -> d
 
     others = {key: f"{option_name(key)} FILE" for key in needed_inputs(entries)}
     behind = ", after the norm of the layer" if "residual_norm" in entries else ""
-    asked = "the sequence of the keys, and that of the queries"
+    asked = "the sequences of the keys and of the queries"
     inputs = {"": "the sentence"} if "sentence" in entries else {}
     inputs |= {"--embeddings FILE": asked if QUERIES in others else f"the input of the attention{behind}"}
     if "residual_norm" in entries:

@@ -90,37 +90,37 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
 
     Without variants only its numbers can change.
 
-    - `title`, `pipeline`, `decimals`, `dtype`, `warnings`, and `left_out`: sentences on what the page does not have.
+    - `title`, `pipeline`, `decimals`, `dtype`, `warnings`, and `left_out`: sentences on content that the page lacks.
     - `axes`: by letter `{noun, meaning, length, labels, tokens}`, meaning of all entries; labels have numbers where
       tokens are equal, `the#2`, both are empty of axes that are counted as d1, d2 …
     - `start`: the `step`, its `cell` [row, column] or null, and the `positions` {b, h} that are in view first.
     - `settings`: `can_compute` is true, or a sentence on why nothing can be changed; `causal`; `scale` {value or null,
       own}; `normalizer`, and `normalizers`, those to choose from: `{name, parameters: [{name, value, above, least,
       is_integer}]}`. Null where there is nothing to choose.
-    - `exercise`: null, or what is to be filled in, as `exercise_object` has it; those numbers are not in `values`.
+    - `exercise`: null, or the numbers to fill in, from `exercise_object`; `values` lacks them.
     - `problem`: the keys of the problem's file and the command of it, as `problem_object` has them; null where steps or
       variants are left out.
     - `words`: the letters of the axes that have a position for each word, `{letters: […]}`, or why words can't be
       changed; `heads`: the numbers of heads to choose from, as `heads_object` has them.
-    - `guide`: of a page that begins with a story what `guide_object` has; null of any other page.
-    - `edits`: what --set replaced, `set w_q[0,1]: 0 → 3`, or an empty text; `before`: the numbers before a change, of
-      the steps that changed.
-    - `nodes`: what is known of steps. `formula` is text, `mathml` markup, `formulas` null or the forms of it by the
-      number of a setting, `{setting, forms: [{value, mathml}]}`, of which the first holds whose value is that of the
-      setting, or null. In both a number that follows a setting is in an element with `data-setting`. `shapes` is
-      the text of --explain, `labels` has those of rows and of columns, `settings` the setting that an option follows.
-      `edit_key` is the key by which --set changes the numbers of an input, or null.
-      `function` is null of what was given and of inner quantities, and has dots where it is another package's. `signs`
-      are those of masks: `{input, sign, meaning}`; a cell has the sign of the first whose input is 0 there,
-      `visible_sign` where none is. `value` has the numbers of a node of a variant that no number of the problem
-      reaches; they hold as soon as its plan is in force. `program` is what the function does, as `program_of` has it,
-      where no script of the page has it, and null elsewhere; `why_no_program` is why there is neither.
-    - `plans`: the first is the problem's own; the others are what it is with other choices, `causal`, `has_scale` and
-      `normalizer`. `nodes` are positions in the list of nodes, `sections` in that of sections, in the order in which
-      they are shown, `results` is one in that of results: what two plans share has one position.
+    - `guide`: the object of `guide_object` if the page begins with a story; otherwise null.
+    - `edits`: the replacements of --set, `set w_q[0,1]: 0 → 3`, or an empty text; `before`: the numbers before a
+      change, of the steps that changed.
+    - `nodes`: the facts about steps. `formula` is text, `mathml` markup, `formulas` null or its forms by the number of
+      a setting, `{setting, forms: [{value, mathml}]}`; the first form with the setting's value, or with null, applies.
+      In both a number that follows a setting is in an element with `data-setting`. `shapes` is the text of --explain,
+      `labels` has the labels of rows and of columns, `settings` the setting that an option follows. `edit_key` is the
+      key by which --set changes the numbers of an input, or null. `function` is null for inputs and inner quantities,
+      and has dots if it comes from another package. `signs` are for masks: `{input, sign, meaning}`; a cell has the
+      sign of the first whose input is 0 there, `visible_sign` where none is. `value` has the numbers of a node of a
+      variant that no number of the problem reaches; they hold as soon as its plan is in force. `program` is the
+      function's program if no script of the page has the function, otherwise null; `why_no_program` is the reason if
+      there is neither.
+    - `plans`: the first is the problem's own; the others have other choices, `causal`, `has_scale` and `normalizer`.
+      `nodes` are positions in the list of nodes, `sections` in the list of sections, in display order, `results` is one
+      in the list of results: two plans share the positions of common entries.
     - `results`: the node of each result by name.
-    - `sections`: `{number, names, remarks}`, number null of inputs; `formula`, `mathml` and `purpose` where several
-      names are one section (Q = K = V = X), else those of the node.
+    - `sections`: `{number, names, remarks}`, number null of inputs; `formula`, `mathml` and `purpose` if several names
+      are one section (Q = K = V = X), else the node's.
     - `colors`: [red, green, blue] at equal distances from the least number of a table to the largest.
     - `curve`: of a problem whose values are points over an axis the object of `data_fit_object`; null of any other.
     - `worked`: the lines of steps whose function the page does not have, by name: `{axes, lines}`, a list of lines for
@@ -362,9 +362,9 @@ def problem_object(view: View, steps: Mapping[str, str | None]) -> dict[str, Any
     """The problem of a view for a page; `steps` has the key that changes each input, or None.
 
     - `command`: the words of the command line that gives the problem; none where it is from no command.
-    - `keys`: those of its file as JSON has them, with `{"@step": name, "is_transposed": …}` in place of each array
+    - `keys`: the keys of its file as JSON has them, with `{"@step": name, "is_transposed": …}` in place of each array
       whose numbers a step has.
-    - `takes_mask`: whether a table of 1 for what is visible is its `mask`.
+    - `takes_mask`: whether its `mask` may be a table with 1 for visible cells.
     """
     trace = view.result.trace
     title = {"title": view.title} if view.title else {}
@@ -404,7 +404,7 @@ def _is_transposed(key: str, problem: ProblemSpec) -> bool:
 def parts_object(view: View) -> dict[str, Any]:
     """The object for the scripts of the page.
 
-    `about` is what the file is about. `nodes` and `plans` are those of all parts, each once. `parts` are objects of
+    `about` is the file's. `nodes` and `plans` belong to all parts, each once. `parts` are objects of
     pages of a problem without nodes, whose `plans` are positions in the list; in addition each has its number `part`,
     from 1, its `about`, and in `show` the names of the steps that are shown of it. `guide`: whether one has a story.
     """

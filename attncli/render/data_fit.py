@@ -70,7 +70,7 @@ def check_data_fit(trace: Trace) -> None:
     """Raise AttnError, with the reason, unless values and their context are curves over one axis."""
     value = _argument(trace, CONTEXT, VALUE)
     if value is None:
-        raise AttnError("there are no values to compute an output of", hint="give some: --value")
+        raise AttnError("there are no values for an output", hint="give some: --value")
     lengths = [step.value.shape[-1] for step in (trace[CONTEXT], value)]
     if len(set(lengths)) > 1:
         message = f"a context of length {lengths[0]} is not a curve through values of length {lengths[1]}"

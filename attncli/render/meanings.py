@@ -138,7 +138,7 @@ def every_meaning() -> Iterator[Meaning]:
 
 
 def meanings_of_wings() -> Iterator[Meaning]:
-    """The meanings of the words of wings, such as those of mistakes."""
+    """The meanings of the words of wings, such as mistakes."""
     yield from (meaning for function in MEANINGS for meaning in import_object(function)())
 
 

@@ -60,7 +60,7 @@ class View:
     worked out at `feature`. `before` is an earlier result: formats for readers mark the numbers that changed since. If
     `edited_cells` made the change, tables before and after are shown together; for the default results, every changed
     step. `statistics` adds statistics of the weights, which the result must have, and `top` so many largest keys of
-    each query. With `heatmap`, text has tables as blocks of colour, and an explanation those of all heads; `curve` adds
+    each query. With `heatmap`, text has tables as blocks of colour, and an explanation has all heads; `curve` adds
     the data fit, which the result must have. With `transpose`, tables of queries and keys have a row for each key; with
     `matrices`, LaTeX and Markdown have tables without labels, if they fit a line. `title` belongs to a figure, a page
     or a document, `style` to a figure, if the user gave one; with `lines` a figure has weights as lines between words.

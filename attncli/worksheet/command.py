@@ -53,7 +53,7 @@ def worksheet(
         "The blanks: weights,output; 0.3 of the numbers; 'weights[word_2,*]'.", metavar="WHAT"
     ),
     no_formulas: bool = flag("Do not say how the steps are computed.", "--no-formulas"),
-    precision: int | None = option("Decimals; default those of the file, or 4.", metavar="DIGITS"),
+    precision: int | None = option("Decimals; default: the file's, or 4.", metavar="DIGITS"),
     by_hand: bool = flag("Draw a problem to do by hand, from --seed; no two weights are equal.", "--by-hand"),
     variants: int | None = option("Write N different problems to do by hand, into a folder.", metavar="N"),
     names: str | None = option("A CSV of names: a sheet, a key and a file of answers for each.", metavar="FILE"),

@@ -50,7 +50,7 @@ def exercise(sheet: Sheet) -> Document:
     """The exercise: inputs and steps in order, the blanks without their numbers, and space to write."""
     name = Statement("Name:", f" {sheet.name or BLANK * 8}")
     about = [Lines((sheet.about,), wrapped="page")] if sheet.about else []
-    ask = f"Fill in what is blank ({BLANK}), to {sheet.decimals} decimals where it is not a whole number."
+    ask = f"Fill in the blanks ({BLANK}), to {sheet.decimals} decimals unless the number is whole."
     head = Section("", blocks=(name, *about, Lines((ask,), wrapped="page")))
     return Document([head, *_sections(sheet, is_key=False)], sheet.decimals, sheet.title)
 

@@ -139,7 +139,7 @@ def gradient_factor(case: Computation, number: float) -> Iterator[Variant]:
     number=FACTOR,
 )
 def weights_gradient_factor(case: Computation, of_scores: Node, number: float) -> Iterator[Variant]:
-    """The gradient of the weights is multiplied by a factor, as that of a dropout, and the row sums D are not."""
+    """The gradient of the weights is multiplied by a factor, as a dropout does, and the row sums D are not."""
     if _gradients(case, weighted_sum, "weights"):
         changed = case.with_function(of_scores.name, _with_factors, of_weights=number)
         yield Variant(changed, f"The gradient of the weights, dP, is {times(number)}, and the row sums D are not.")
@@ -163,13 +163,13 @@ def row_sums_factor(case: Computation, node: Node, number: float) -> Iterator[Va
 
 @backward_slip(SEVERAL_HEADS, _scores_gradient, needs_all="h")
 def row_sums_of_another_head(case: Computation, node: Node) -> Iterator[Variant]:
-    """The row sums D are those of another head."""
+    """The row sums D come from another head."""
     yield from _with_sums_along(case, node, "h", "head")
 
 
 @backward_slip(SOFTMAX, _scores_gradient)
 def row_sums_of_another_query(case: Computation, node: Node) -> Iterator[Variant]:
-    """The row sums D are those of another query."""
+    """The row sums D come from another query."""
     yield from _with_sums_along(case, node, "n", "query")
 
 
@@ -177,7 +177,7 @@ def _with_sums_along(case: Computation, node: Node, letter: str, noun: str) -> I
     """The plans whose row sums D belong to the head or query before or after."""
     for options, what in _shifts(node, letter, noun):
         changed = case.with_function(node.name, _with_shifted_sums, **options)
-        yield Variant(changed, f"The row sums D are those of {what}.")
+        yield Variant(changed, f"The row sums D come from {what}.")
 
 
 @backward_slip("weights are a softmax, of a wider type than float16 and bfloat16", is_paired=False)
@@ -271,9 +271,9 @@ def _not_finite_is_0(grad: Array, forward: Array, *, cap: float) -> Array:
 
 @backward_slip(GROUPED)
 def groups_not_summed(case: Computation) -> Iterator[Variant]:
-    """Of each group dK and dV are those of one query head, and not the sums over the group."""
+    """The gradients dK and dV come from one query head of each group, and are not summed over the group."""
     for at, which in ((0, "first"), (-1, "last")):
-        end = f"that of the {which} query head of each group, not the sum over the group"
+        end = f"taken from the {which} query head of each group, not summed over the group"
         yield from _of_groups(case, end, partial(np.take, indices=at, axis=-3))
 
 
@@ -286,7 +286,7 @@ def groups_averaged_backwards(case: Computation) -> Iterator[Variant]:
 
 @backward_slip("query heads share several key heads", needs_all="h")
 def groups_tiled_backwards(case: Computation) -> Iterator[Variant]:
-    """The sums dK and dV are those of every g-th query head, as if key heads were repeated in turn."""
+    """The sums dK and dV run over every g-th query head, as if key heads were repeated in turn."""
     end = "summed over every g-th query head, as if the g key heads were repeated in turn"
     yield from _of_groups(case, end, _tiled)
 
@@ -313,14 +313,14 @@ def _tiled(of_groups: Array) -> Array:
 
 @backward_slip("an array broadcasts, such as a bias over batch items or heads", needs_all="hb")
 def broadcast_gradient_not_summed(case: Computation) -> Iterator[Variant]:
-    """The gradient of an array that broadcasts, as a bias does, is not summed over what it broadcasts over."""
+    """The gradient of an array that broadcasts, as a bias does, is not summed over the broadcast axes."""
     for node in _nodes_of(case, sum_over):
         letters = case.plan.by_name[node.inputs["x"]].letters
         over = ", ".join(letters[at] for at in node.options["axes"])
         for function, what in (
             (_averaged_over, f"is averaged over {over}, not summed"),
-            (partial(_one_along, at=0), f"is that of the first along {over}, not the sum"),
-            (partial(_one_along, at=-1), f"is that of the last along {over}, not the sum"),
+            (partial(_one_along, at=0), f"is taken from the first along {over}, not summed"),
+            (partial(_one_along, at=-1), f"is taken from the last along {over}, not summed"),
         ):
             yield Variant(case.with_function(node.name, function), f"{node.name} {what}.")
 
@@ -419,11 +419,11 @@ def _again(case: Computation, weights: Function, sentence: str, **options: Any) 
 
 @backward_slip(SOFTMAX)
 def lse_in_base_2_backwards(case: Computation) -> Iterator[Variant]:
-    """The backward pass makes the weights of a log-sum-exp in another base than that of its exponentials."""
+    """The backward pass makes the weights from a log-sum-exp in another base than its exponentials."""
     made = "The backward pass makes the weights as"
     for power, factor, formula in (
-        (1.0, 1 / log(2), "exp(S − lse) of a log-sum-exp in base 2, not of the natural one"),
-        (1.0, log(2), "2^(S log₂ e − lse) of the natural log-sum-exp, not of one in base 2"),
+        (1.0, 1 / log(2), "exp(S − lse) with a log-sum-exp in base 2, not the natural one"),
+        (1.0, log(2), "2^(S log₂ e − lse) with the natural log-sum-exp, not one in base 2"),
         (log(2), 1.0, "2^(S − lse), not exp(S − lse)"),
     ):
         yield from _again(case, _made_again, f"{made} {formula}.", power=power, lse_factor=factor)
@@ -431,9 +431,9 @@ def lse_in_base_2_backwards(case: Computation) -> Iterator[Variant]:
 
 @backward_slip(SEVERAL_HEADS, softmax_node, needs_all="h")
 def lse_of_another_head(case: Computation, softmax: Node) -> Iterator[Variant]:
-    """The backward pass makes the weights of the log-sum-exp of another head."""
+    """The backward pass makes the weights from the log-sum-exp of another head."""
     for options, what in _shifts(softmax, "h", "head"):
-        sentence = f"The backward pass makes the weights of the log-sum-exp of {what}."
+        sentence = f"The backward pass makes the weights from the log-sum-exp of {what}."
         yield from _again(case, _of_shifted_lse, sentence, **options)
 
 
@@ -444,10 +444,10 @@ def _of_shifted_lse(scores: Array, own: Array, *, axis: int, shift: int, tempera
 
 @backward_slip("there is a sink, and weights are a softmax", _scores_gradient)
 def sink_left_out_backwards(case: Computation, node: Node) -> Iterator[Variant]:
-    """The sink's term is left out of the backward pass: of the log-sum-exp that weights are made of, or of D."""
+    """The sink's term is left out of the backward pass: of the log-sum-exp for the weights, or of D."""
     if case.problem.sink is None or not _gradients(case, with_column, "sink"):
         return
-    made = "The backward pass makes the weights of a log-sum-exp without the sink's term"
+    made = "The backward pass makes the weights from a log-sum-exp without the sink's term"
     yield from _again(case, _without_sink, f"{made}.", keeps_sink=True)
     yield from _again(case, _without_sink, f"{made}, and grad_sink is 0.", keeps_sink=False)
     sentence = "The row sums D are made of an output without the sink's term in its denominator."
@@ -483,7 +483,7 @@ def _only_backwards(case: Computation, *numbers: Number, slip: Slip) -> Iterator
         sentence = variant.sentence or slip.sentence
         for own_sums, where in (
             (False, "In the backward pass alone"),
-            (True, "In a forward pass for the gradients alone"),
+            (True, "In the forward pass that the backward pass recomputes"),
         ):
             merged = _with_scores_of(case, computation, own_sums=own_sums)
             if merged is not None:

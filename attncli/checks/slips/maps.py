@@ -312,11 +312,11 @@ def _shifts(case: Computation) -> Sequence[int]:
 
 @plan_slip("there are several keys and values", number=FittedNumber("rows", _shifts, is_whole=True))
 def values_shifted(case: Computation, number: int) -> Iterator[Variant]:
-    """The values are those of other keys: their rows are shifted, the last ones first."""
+    """The values belong to other keys: their rows are shifted, the last ones first."""
     for changed, _ in with_changed_rows(case, [["value"]], np.roll, shift=-number, axis=-2):
         where = "after" if number > 0 else "before"
         rows = "one row" if abs(number) == 1 else f"{abs(number)} rows"
-        yield Variant(changed, f"The values are shifted by {rows}: each key has that of a key {where} it.")
+        yield Variant(changed, f"The values are shifted by {rows}: each key has the value of a key {where} it.")
 
 
 @plan_slip("the output has an axis of heads, as many as queries", needs_all="nh")

@@ -260,7 +260,7 @@ def _tiles(case: Computation) -> Sequence[float]:
 def causal_by_tiles(case: Computation, node: Node, number: int) -> Iterator[Variant]:
     """The causal mask hides only whole tiles: queries see all keys of their own key's tile."""
     options = {**node.options, "tile": number}
-    sentence = f"The causal mask hides whole tiles of {number} keys: queries see all keys of that of their own."
+    sentence = f"The causal mask hides whole tiles of {number} keys: queries see all keys of their own key's tile."
     yield Variant(case.with_nodes(replace(node, function=_causal_by_tiles, options=options)), sentence)
 
 
@@ -412,7 +412,7 @@ def chunk_offset(case: Computation, chunks: Node) -> Iterator[Variant]:
 
 @plan_slip("several batch items have masks, for several heads", needs_all="hb")
 def masks_tiled(case: Computation) -> Iterator[Variant]:
-    """The masks of batch items are tiled for the heads instead of repeated: a head reads that of another item."""
+    """The masks of batch items are tiled for the heads instead of repeated: a head reads another item's."""
     for name, rule in rules_of(case).items():
         heads = case.problem.leading.heads
         if rule.letters[:1] == ("b",) and rule.shape[0] > 1 and heads > 1 and "h" not in _long_letters(rule):

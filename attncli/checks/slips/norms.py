@@ -64,7 +64,7 @@ def no_context_norm(case: Computation) -> Iterator[Variant]:
     return without(case, "context_norm")
 
 
-@problem_slip("there are several heads, and a norm has no arrays or those of all their features", needs_all="h")
+@problem_slip("there are several heads, and a norm has no arrays, or arrays for all their features", needs_all="h")
 def norm_span(case: Computation) -> Iterator[Variant]:
     """A norm is taken over each head instead of over all heads together, or the other way."""
     layout = case.problem.leading

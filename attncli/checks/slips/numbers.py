@@ -127,7 +127,7 @@ def scores_clamped(case: Computation, number: float) -> Iterator[Variant]:
 
 def known_factors(_case: Computation) -> Mapping[str, float]:
     """Factors of outputs that people forget."""
-    dropouts = {f"1/(1 − {p}), that of a dropout of {p}": 1 / (1 - p) for p in (0.1, 0.2, 0.5)}
+    dropouts = {f"1/(1 − {p}), the factor of a dropout of {p}": 1 / (1 - p) for p in (0.1, 0.2, 0.5)}
     return {**dropouts, "√2": sqrt(2), "2": 2.0, "1/2": 0.5}
 
 

@@ -99,7 +99,7 @@ def alibi_sign(case: Computation, node: Node) -> Iterator[Variant]:
 
 @plan_slip("there are decomposed positions, with as many differences of rows as of columns", find="position_bias")
 def grid_axes_swapped(case: Computation, node: Node) -> Iterator[Variant]:
-    """The vectors of rows are used for the differences of columns, and those of columns for those of rows."""
+    """The vectors for differences of rows and of columns are exchanged."""
     if node.function is not decomposed:
         return
     tables = {name: node.inputs[name] for name in ("rel_pos_h", "rel_pos_w")}
@@ -116,10 +116,10 @@ def _slopes(case: Computation) -> Node | None:
 
 @plan_slip("there is alibi", _slopes, number=HEADS)
 def alibi_heads(case: Computation, slopes: Node, number: int) -> Iterator[Variant]:
-    """Alibi's slopes are the first of those of another number of heads."""
+    """Alibi's slopes are the first ones for another number of heads."""
     if number >= slopes.shape[0]:
         changed = case.with_changed_value("slopes", _slopes_among, options={"heads": number})
-        yield Variant(changed, f"Alibi's slopes are the first {slopes.shape[0]} of those of {number} heads.")
+        yield Variant(changed, f"Alibi's slopes are the first {slopes.shape[0]} for {number} heads.")
 
 
 def _slopes_among(x: Array, *, heads: int, first: int = 0) -> Array:
@@ -145,7 +145,7 @@ def alibi_shard(case: Computation, slopes: Node, number: Sequence[int]) -> Itera
     if first + slopes.shape[0] <= heads:
         changed = case.with_changed_value("slopes", _slopes_among, options={"heads": heads, "first": first})
         last = first + slopes.shape[0] - 1
-        yield Variant(changed, f"Alibi's slopes are those of the heads {first} to {last} of {heads}.")
+        yield Variant(changed, f"Alibi's slopes belong to the heads {first} to {last} of {heads}.")
 
 
 def _rank_counts(case: Computation) -> Sequence[float]:
@@ -166,7 +166,7 @@ def alibi_ranks(case: Computation, slopes: Node, number: int) -> Iterator[Varian
         of_device = slopes.shape[0] // number
         for heads, which in ((slopes.shape[0], f"the first {of_device}"), (of_device, f"{of_device}")):
             options = {"ranks": number, "heads": heads}
-            sentence = f"Alibi's slopes are those of {which} heads on each of {number} devices."
+            sentence = f"Alibi's slopes are for {which} heads on each of {number} devices."
             yield Variant(case.with_changed_value("slopes", _repeated_slopes, options=options), sentence)
 
 
@@ -314,7 +314,7 @@ def rope_reversed(case: Computation) -> Iterator[Variant]:
 
 @plan_slip(ROPE, number=FittedNumber("positions", lambda _: SHIFTS, is_whole=True, usual=(1, -1)))
 def rope_offset(case: Computation, number: int) -> Iterator[Variant]:
-    """Rope counts the positions of the queries from another number than those of the keys."""
+    """Rope counts the positions of queries and keys from different numbers."""
     if _rope(case.problem) and "rotated_query" in case.plan.by_name:
         shifted = _with_shifted_positions(case, "rotated_query", number)
         positions = "one position" if abs(number) == 1 else f"{abs(number)} positions"

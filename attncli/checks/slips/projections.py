@@ -27,13 +27,13 @@ def no_token_scale(case: Computation) -> Iterator[Variant]:
     return without(case, "token_scale")
 
 
-@problem_slip("the vectors of tokens have those of their positions added")
+@problem_slip("vectors of positions are added to the vectors of tokens")
 def no_token_positions(case: Computation) -> Iterator[Variant]:
     """The positions of tokens are forgotten: no row of token_positions is added."""
     return without(case, "token_positions")
 
 
-@problem_slip("the vectors of tokens have those of their types added")
+@problem_slip("vectors of types are added to the vectors of tokens")
 def no_token_types(case: Computation) -> Iterator[Variant]:
     """The types of tokens are forgotten: no row of token_types is added."""
     return without(case, "token_types")

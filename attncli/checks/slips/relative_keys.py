@@ -52,13 +52,11 @@ def _with_distances(case: Computation, shift: int, sign: int) -> Iterator[Varian
 
 @plan_slip(VECTORS)
 def relative_shift(case: Computation) -> Iterator[Variant]:
-    """The vector of a distance is that of the next one: the shift of the table of relative positions is off by one."""
+    """Each distance has the vector of the next one: the shift of the table of relative positions is off by one."""
     for shift in (1, -1):
         for variant in _with_distances(case, shift, 1):
             what = "one more" if shift > 0 else "one less"
-            yield Variant(
-                variant.changed, f"The vectors are those of {what} than the distance: the shift is off by one."
-            )
+            yield Variant(variant.changed, f"Each distance has the vector of {what}: the shift is off by one.")
 
 
 @plan_slip(VECTORS)
@@ -78,7 +76,7 @@ def relative_biases_exchanged(case: Computation) -> Iterator[Variant]:
 
 @problem_slip("there are positions of Transformer-XL, with u or v")
 def no_relative_bias(case: Computation) -> Iterator[Variant]:
-    """A bias of Transformer-XL is left out: u, that of the content, or v, that of the positions."""
+    """A bias of Transformer-XL is left out: u, for the content, or v, for the positions."""
     position = case.problem.position
     if position is not None and position.record.function is transformer_xl:
         for name, symbol in (("content_bias", "u, that of the content"), ("position_bias", "v, that of the positions")):
@@ -125,7 +123,7 @@ def _square_p2c_node(case: Computation) -> Node | None:
 
 @function_slip("there are disentangled positions, with position to content", _p2c_node)
 def p2c_reversed(*, query_positions: Array, key_positions: Array, terms: str, **more: Any) -> Array:
-    """Position to content has the query of the distance j − i, δ(j, i), in place of that of i − j."""
+    """Position to content has the query of the distance j − i, δ(j, i), instead of i − j."""
     changed = disentangled(query_positions=-query_positions, key_positions=-key_positions, **more, terms="p2c")
     return _terms(changed, terms, query_positions=query_positions, key_positions=key_positions, **more)
 
@@ -134,7 +132,7 @@ def p2c_reversed(*, query_positions: Array, key_positions: Array, terms: str, **
     "there are disentangled positions, with position to content, and as many queries as keys", _square_p2c_node
 )
 def p2c_not_transposed(*, terms: str, **more: Any) -> Array:
-    """Position to content is not transposed: the key of the query's number is multiplied, and not that of the key's."""
+    """Position to content is not transposed: it multiplies the key with the query's number, not with its own."""
     return _terms(disentangled(**more, terms="p2c").mT, terms, **more)
 
 

@@ -43,7 +43,7 @@ def exponentials_rounded(case: Computation, node: Node) -> Iterator[Variant]:
 
 @problem_slip("the numbers are of a wider type than float16 and bfloat16, and the inputs are none of these")
 def inputs_rounded(case: Computation) -> Iterator[Variant]:
-    """The inputs are rounded to half precision, as tensor cores take them, and what follows is not."""
+    """The inputs are rounded to half precision, as tensor cores take them, and later steps are not."""
     values = {name: getattr(case.problem, name) for name in FIELDS}
     arrays = {name: x for name, x in values.items() if isinstance(x, np.ndarray) and x.dtype.kind == "f"}
     for dtype in half_types(case):
@@ -55,7 +55,7 @@ def inputs_rounded(case: Computation) -> Iterator[Variant]:
 
 @plan_slip("the numbers are of float32 or wider", is_paired=False, is_rounding=True)
 def tf32_products(case: Computation) -> Iterator[Variant]:
-    """Both products are computed in TF32: what they multiply is rounded to 10 binary digits after the first."""
+    """Both products are computed in TF32: their factors are rounded to 10 binary digits after the first."""
     score, context = case.node_of_stage("score"), case.node("context")
     if not half_types(case) or score is None or context is None:
         return

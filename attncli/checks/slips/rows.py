@@ -170,7 +170,7 @@ def _stale_counts(case: Computation) -> Sequence[float]:
 
 @plan_slip("there are several keys and values", number=FittedNumber("rows", _stale_counts, is_whole=True))
 def rows_stale(case: Computation, number: int) -> Iterator[Variant]:
-    """The last rows of the values, or of keys and values, are still those of the block before."""
+    """The last rows of the values, or of keys and values, still belong to the block before."""
     rows, are_those = ("row", "is the one") if number == 1 else (f"{number} rows", "are those")
     for changed, what in with_changed_rows(case, (["value"], BOTH), _repeated, rows=number):
         yield Variant(changed, f"The last {rows} of the {what} {are_those} before: a block is stale.")
@@ -279,11 +279,11 @@ def _is_shift_or_exchange(order: Array) -> bool:
     number=FittedNumber("keys", solve=_order_of_values),
 )
 def values_permuted(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
-    """The values are those of other keys, in another order."""
+    """The values belong to other keys, in another order."""
     name = read_rows(case).get("value", "")
     if name in case.plan.by_name and case.plan.by_name[name].shape[-2] == len(number):
         changed = case.with_changed_value(name, _rows_of, options={"rows": tuple(number)})
-        yield Variant(changed, f"The values are those of other keys: {others_of(number, FEW_NAMED)}.")
+        yield Variant(changed, f"The values belong to other keys: {others_of(number, FEW_NAMED)}.")
 
 
 def _rows_read(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
@@ -311,11 +311,11 @@ def _rows_read(case: Computation, expected: Mapping[str, Array]) -> Iterator[tup
     number=FittedNumber("rows", solve=_rows_read),
 )
 def rows_permuted(case: Computation, context: Node, number: Sequence[int]) -> Iterator[Variant]:
-    """The results of queries are those of others, such as of the row before."""
+    """The results of queries belong to others, such as the row before."""
     if context.shape[-2] != len(number):
         return
     changed = case.with_changed_value("context", _rows_of, options={"rows": tuple(number)})
-    yield Variant(changed, f"The results of queries are those of others: row {others_of(number, FEW_NAMED)}.")
+    yield Variant(changed, f"The results of queries belong to others: row {others_of(number, FEW_NAMED)}.")
 
 
 def _rows_of(x: Array, *, rows: Sequence[int]) -> Array:

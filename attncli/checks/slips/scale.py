@@ -113,7 +113,7 @@ def scaled_anyway(case: Computation) -> Iterator[Variant]:
 
 @problem_slip("there are several heads, and the scores are divided by √d", needs_all="h")
 def scale_by_model_width(case: Computation) -> Iterator[Variant]:
-    """The scores are divided by the root of the features of all heads together instead of those of one head."""
+    """The scores are divided by the root of the features of all heads together instead of one head's."""
     heads = case.problem.leading.heads
     if heads > 1 and _divides_by_root(case.problem):
         end = "divided by the root of the features of all heads together"
@@ -128,7 +128,7 @@ def no_query_scale(case: Computation) -> Iterator[Variant]:
 
 @problem_slip("keys are made of a latent, and the scores are divided by √d")
 def scale_of_latent(case: Computation) -> Iterator[Variant]:
-    """The scores are divided by the root of another width than that of a whole query."""
+    """The scores are divided by the root of another width than a whole query's."""
     problem, scale = case.problem, own_scale(case.problem)
     latent, shared = (problem.lengths.get(letter) for letter in "λρ")
     if latent is None or scale is None or not _divides_by_root(problem):

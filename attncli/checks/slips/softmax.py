@@ -47,7 +47,7 @@ def softmax_over_heads(case: Computation, node: Node) -> Iterator[Variant]:
     if len(node.axes) > 2 and node.axes[-3].letter == "h" and node.axes[-3].length > 1:
         yield from _over_other_axis(case, -3)
         if node.function is softmax:
-            sentence = "The softmax is over the keys of all heads together instead of those of each head."
+            sentence = "The softmax is over the keys of all heads together instead of each head's."
             yield Variant(case.with_function(node.name, _softmax_over_heads_and_keys), sentence)
 
 
@@ -109,7 +109,7 @@ def powers_of_two(case: Computation, node: Node) -> Iterator[Variant]:
 
 @problem_slip("the softmax has a temperature, and that is not 1")
 def no_temperature(case: Computation) -> Iterator[Variant]:
-    """The temperature is forgotten: the softmax is that of temperature 1."""
+    """The temperature is forgotten: the softmax has temperature 1."""
     normalize = case.problem.normalize
     if normalize.parameters.get("temperature", 1) != 1:
         others = {name: value for name, value in normalize.given.items() if name != "temperature"}
@@ -158,7 +158,7 @@ def sink_without_maximum(case: Computation) -> Iterator[Variant]:
 
 @plan_slip("each of several heads has a sink", needs_all="nh")
 def sinks_by_row(case: Computation) -> Iterator[Variant]:
-    """The sink of a query is that of the head with its row's number, modulo the number of heads."""
+    """The sink of a query belongs to the head with its row's number, modulo the number of heads."""
     node, sink = case.node("scores_and_sink"), case.problem.sink
     if node is not None and sink is not None and len(sink) > 1 and node.function is structural.with_column:
         yield Variant(case.with_function(node.name, _with_sinks_by_row))

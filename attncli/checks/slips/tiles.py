@@ -94,7 +94,7 @@ add_slips(
             "neither sum is rescaled when a later tile has a larger maximum.", rescales_values=False, rescales_sum=False
         ),
         "denominator_of_last_tile": _in_online_softmax(
-            "the sum of exponentials is that of the last tile alone.", keeps_sum=False
+            "the sum of exponentials covers the last tile alone.", keeps_sum=False
         ),
     },
 )
@@ -113,7 +113,7 @@ def tail_stale(case: Computation, number: int) -> Iterator[Variant]:
 
 @plan_slip(WHERE, _sums_values, number=TILE)
 def rescaled_in_another_base(case: Computation, number: int) -> Iterator[Variant]:
-    """In the online softmax sums are rescaled by powers of another base than that of the exponentials."""
+    """In the online softmax sums are rescaled by powers of another base than the exponentials'."""
     for factor, wrong in ((1 / log(2), "exp((m − m′)/ln 2)"), (log(2), "2^(m − m′)")):
         sentence = (
             f"Both sums are rescaled by {wrong} instead of exp(m − m′) after each tile of {count_of(number, 'key')}."

@@ -9,10 +9,10 @@ from attncli.ops import broken_packages
 
 KINDS = {
     "problem": "a problem file, which an editor completes with it",
-    "result": "what attn compute --json writes",
-    "check": "what attn check --json writes",
-    "compare": "what attn compare --json writes",
-    "try": "what attn try --json writes",
+    "result": "the output of attn compute --json",
+    "check": "the output of attn check --json",
+    "compare": "the output of attn compare --json",
+    "try": "the output of attn try --json",
 }
 
 

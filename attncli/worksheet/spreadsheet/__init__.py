@@ -48,7 +48,7 @@ def _write_cover(page: Any, book: Book, sheet: Sheet, *, is_key: bool) -> None:
     """Write the first sheet: the requested numbers, their sheets, and the meaning of the colours."""
     page.title = "exercise"
     asked = [title for name, title in book.titles.items() if name in sheet.blanks.cells]
-    what = "The key: blanks have their formulas." if is_key else f"Fill in what is blank, to {sheet.decimals} decimals."
+    what = "The key: blanks have their formulas." if is_key else f"Fill in the blanks, to {sheet.decimals} decimals."
     for row, line in enumerate((sheet.title, f"Name: {sheet.name}", sheet.about, what), 1):
         _put_text(page.cell(row, 1), line)
     for row, (fill, line) in enumerate(((BLANK_FILL, "to be filled in"), (INPUT_FILL, "given")), 6):
