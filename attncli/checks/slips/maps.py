@@ -121,7 +121,7 @@ def _ordered(case: Computation, order: Sequence[int], letter: str, sentence: str
 
 def others_of(order: Sequence[int], most: int = FEW_NAMED) -> str:
     """The entries that have other entries' numbers, the first few of them."""
-    others = [f"{at} has that of {other}" for at, other in enumerate(order) if at != other]
+    others = [f"{at} has {other}'s" for at, other in enumerate(order) if at != other]
     more = f", and {len(others) - most} more" if len(others) > most else ""
     return ", ".join(others[:most]) + more
 
