@@ -7,7 +7,7 @@ from attncli.io.output_files import atomic_write_file
 from attncli.page import render
 from attncli.render.view import View
 
-HEIGHT, LEAST, MOST = 760, 420, 1100  # height of the frame in pixels, without scripts, and otherwise
+HEIGHT, LEAST, MOST = 760, 420, 1100  # pixels of the frame: its height without scripts, otherwise its limits
 # The frame is as high as its page, within limits; a reader can change it.
 _FIT = f"this.style.height=Math.min(Math.max(this.contentDocument.documentElement.scrollHeight,{LEAST}),{MOST})+'px'"
 

@@ -22,7 +22,7 @@ from attncli.worksheet.hand_problems import MissingKeys, with_missing, with_othe
 # Projections preserve the size of their input: scores are about as large as normal numbers, and softmax is neither flat
 # nor one-hot.
 MATRICES = "xavier_normal"
-MATRIX_GAINS = (1.0, 1.5, 2.0, 0.7)  # draws of the projections, one after another
+MATRIX_GAINS = (1.0, 1.5, 2.0, 0.7)  # gains of the projections, tried in turn
 MISSING = MissingKeys("normal", MATRICES, {"seed": 1}, tokens=8, features=8, features_per_head=8)
 MAX_DRAWS = 40
 ENOUGH_DRAWS = 8  # if a slip changes no number in any of so many draws, none will show it

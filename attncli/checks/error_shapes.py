@@ -11,7 +11,7 @@ NEAR_FACTOR, NEAR_LINE = 0.05, 1e-3  # share of the numbers that remains after a
 ROUNDING = 1e-12  # share of a row's size that an error may leave unexplained
 DIFFERENT = 0.02  # distance from 1: a factor that matters
 MIN_LENGTH = 3  # numbers in a row or column: fewer always have a factor
-PARTS, GROWTH = 4, 4.0  # share of the queries; the ratio of the error in the last one to the first
+PARTS, GROWTH = 4, 4.0  # parts of the queries, and the ratio of the last part's error to the first's
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from attncli.render.rows import largest_of_rows
 LOOSE_UNITS, NARROW_LOOSE_UNITS, LOOSE_PART = 512, 64, 0.5
 ROUGH_PART = 1 / 4  # share of half precision's typical error: smaller errors come from something else
 MOST_CANDIDATES = 40  # integers of a slip to try if few numbers are expected
-MIN_DIGITS = 6  # numbers more than a slip and its number were fitted to
+MIN_DIGITS = 6  # digits of the numbers besides the two that a slip and its number are fitted to
 MUCH_MORE = 2  # times the remainder of the best explanation: one that leaves more is not named
 ALONG = 0.9  # cosine of errors with the reference above which they are scaled, not rounded
 

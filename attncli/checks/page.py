@@ -20,7 +20,7 @@ from attncli.render.tables import leading_slices
 
 FORMAT = "attn.check_page/1"
 MOST_NUMBERS = 200_000  # numbers of all maps of errors together: later maps are left out
-MOST_TABLES = 40  # numbers of one map
+MOST_TABLES = 40  # tables of one map
 
 
 def check_page(outcomes: Sequence[CheckOutcome], left_out: Sequence[str], decimals: int) -> dict[str, Any]:

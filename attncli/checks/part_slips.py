@@ -22,7 +22,7 @@ from attncli.checks.slips.search import Attempt, SearchResult
 ITEMS = ("b", "h")  # letters of axes along which to look for a part, even if numbers differ all along
 LETTERS = (*ITEMS, "n")
 MAX_PARTS = 3  # parts along an axis, each with its own slips
-MIN_QUERIES = 4  # wrong numbers that a part has, unless there are fewer
+MIN_QUERIES = 4  # queries that a part has, unless fewer differ
 MIN_RIGHT = 1 / 4  # share of the queries, so that they do not agree by accident
 
 

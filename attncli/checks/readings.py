@@ -19,7 +19,7 @@ MAX_NAMED = 4  # rows, and numbers with a wrong sign or digit, to name
 MIN_DIGITS = 3  # digits of a number with one wrong digit: with fewer, the wrong ones would weigh too much
 PERCENT = 100
 MOST_CELLS = 2**24  # numbers to compare to find the row that another has
-RESOLUTION = 0.05  # digits of a number: with fewer typed digits it is near many others
+RESOLUTION = 0.05  # tolerance relative to a number: one with fewer typed digits is near many others
 CHANCE = 0.05  # the largest chance that one number is near another row's or column's by accident
 
 # A reading of one result's wrong numbers, given the facts about all results; None if it does not apply.

@@ -28,13 +28,13 @@ from attncli.render.rows import largest_of_rows
 FLOAT64, EXTENDED = "float64", "longdouble"
 NORMALIZE = "normalize"  # the stage
 SAMPLED_CELLS = BlockSizes().dense_cells  # scores of the queries on which a larger problem's error is measured
-SLOW_PRODUCTS = 2**24  # longdouble has no fast processor: so many products take a tenth of a second
+SLOW_PRODUCTS = 2**24  # so many take a tenth of a second in longdouble, which no processor computes fast
 RUNS = 4  # runs with randomly moved numbers, besides the one without: a single run's largest error is chance
 UNITS = 4  # the floor: units in the last place of the largest number of a row
 FACTOR = 2  # ratio of another program's error to the error of a plan's steps, at most
 UNMEASURED = 1.5  # further ratio for queries whose error was not measured
 HASH_FACTOR = 0x9E3779B97F4A7C15  # 2⁶⁴ by the golden ratio: its products spread over all bits
-EXTREME_ROWS = 8  # of them, so many have the largest and the smallest numbers of all
+EXTREME_ROWS = 8  # queries with the largest and the smallest numbers, among the measured ones
 LARGE_PART = 0.25  # share of the largest number: agreement within such an error means nothing
 
 

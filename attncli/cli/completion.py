@@ -194,7 +194,7 @@ def problem_on_line(context: typer.Context) -> "ProblemSpec | None":
     from attncli.io.inputs import Inputs
 
     convention = context.params.get("convention")
-    convention = convention if isinstance(convention, str) else None  # several problems share no plan
+    convention = convention if isinstance(convention, str) else None  # several conventions share no plan
     file = _file(context)
     layer = next(iter(context.params.get("layers") or ()), context.params.get("layer"))
     if file is not None and layer is not None:

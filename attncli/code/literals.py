@@ -57,9 +57,9 @@ def in_torch(code: str) -> str:
 
 
 INLINE = 64  # numbers of an inline array
-INLINE_ON_STANDARD_OUTPUT = 10_000  # in a format without files next to it
+INLINE_ON_STANDARD_OUTPUT = 10_000  # the same on standard output, which has no files next to it
 LINE_WIDTH = 110
-EXPECTED_DIGITS = 12  # numbers of results to compare
+EXPECTED_DIGITS = 12  # digits of compared results
 
 
 def option_text(value: Any) -> str:

@@ -33,7 +33,7 @@ MAX_VARIANTS = 8  # variants whose tables and statistics a reader can compare; a
 MAX_OF_ONE_RESULT = 100  # variants that have tables if one result is selected
 MAX_NUMBERS = 5000  # numbers of all tables together
 MAX_UNASKED = 200  # numbers of a result's tables, which fit a screen; larger ones are shown on request
-MAX_ROWS = 20  # numbers of the statistics, likewise
+MAX_ROWS = 20  # rows of the statistics, likewise
 _PAGE = "attncli.comparisons.page:comparison_page"  # a reader of this report
 
 

@@ -39,7 +39,7 @@ from attncli.render.view import View, selected_value
 DEMO_FORMAT = "attn.demo/1"
 PUBLISHED, EXPECTED = "published", "expected"  # published numbers, and the reference's own
 RULE, PROMPT = "── ", "$ "  # before the title of a part, and before a command
-PLOT_ROWS = 11  # in the plot of all parts: a page shows it with the verdict
+PLOT_ROWS = 11  # rows of the plot of all parts: it fits a page with the verdict
 NARROW_TYPES = ("float16", "bfloat16", "float32")  # may have fewer digits than were printed
 
 TitledTables = Sequence[tuple[str, Grid]]

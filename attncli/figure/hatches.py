@@ -12,7 +12,7 @@ from attncli.render.masks import VISIBLE
 
 VISIBLE_GROUND = "visible"  # the colour of curves
 LEGEND_SIGN_SIZE = 7.0  # points
-MAX_HATCHED_RUNS = 20_000  # cells of a row; above that only the ground of a hatch is drawn, without lines
+MAX_HATCHED_RUNS = 20_000  # runs of cells in a row; above that only the ground of a hatch is drawn, without lines
 SWATCH, SWATCH_GAP = Size(0.26, 0.12), 0.07  # a colour in a legend, and the gap after it
 ENTRY_GAP = 0.22  # between two entries of a legend
 MAX_LEGEND = 3.2  # inches: a longer legend has a line for each entry

@@ -13,7 +13,7 @@ from attncli.render.formats.latex_math import CHARACTER_COMMAND, CHARACTER_DEFIN
 
 POINTS_PER_INCH = 72
 MAX_COMMANDS = 60_000  # commands of one file: TeX takes a minute for so many
-MAX_SHADES = 32  # commands of a colour bar
+MAX_SHADES = 32  # shades of a colour bar
 HEAD = r"% needs \usepackage{tikz} \usetikzlibrary{patterns}; \input of this file is the figure"
 PATTERNS = {
     "/": "north east lines",

@@ -12,7 +12,7 @@ from attncli.models.recording import AttentionCall
 from attncli.models.softmaxes import SoftmaxCall
 from attncli.problem.arrays import GivenArray, type_of_tensor
 
-_ROUNDINGS = 64  # relative to the largest score, of a product of long vectors
+_ROUNDINGS = 64  # roundings of the largest score, which is a product of long vectors
 _HIDING = -9000.0  # scores below it that have no weight are masked: some models add −10,000
 _LOOSE = 1e-2  # more than the rounding of sums of bfloat16
 ENCODER, DECODER, CROSS = "encoder", "decoder", "cross"

@@ -17,7 +17,7 @@ from attncli.models.layer_file import LayerGroup, layer_groups
 from attncli.render.formats.text_page import TextPage
 from attncli.render.target import TextTarget
 
-_MIN_SERIES = 4  # in a series of numbers with equal steps, the first two and the last stand for all
+_MIN_SERIES = 4  # numbers with equal steps are written as a series: the first two and the last
 
 
 def render_checkpoint(checkpoint: Checkpoint, name: str, target: TextTarget) -> str:

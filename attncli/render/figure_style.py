@@ -12,12 +12,12 @@ from attncli.problem.numbers import is_number, to_float
 from attncli.render.color_map import PALETTES, PAPER_ON_DARK, PAPER_ON_LIGHT, Palette, Rgb, color
 
 UNITS = {"in": 1.0, "cm": 2.54, "mm": 25.4}  # per inch
-PARAMETER = "size"  # their names in Python
+PARAMETER = "size"  # its name in Python
 MIN_EDGE, MAX_EDGE = 1.0, 30.0  # inches: a PNG of the largest size takes some 300 MB of memory
 _NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
 _UNIT = rf"({'|'.join(UNITS)})?"
 _SIZE = re.compile(rf"{_NUMBER}\s*{_UNIT}\s*[x×]\s*{_NUMBER}\s*{_UNIT}", re.IGNORECASE)
-FONT_SIZE = 9.0  # points: in a figure of a paper
+FONT_SIZE = 9.0  # points: the usual size in a figure of a paper
 MIN_FONT_SIZE, MAX_FONT_SIZE = 4.0, 40.0
 DEFAULT_PALETTE = "viridis"
 _CURVE, _CURVE_ON_DARK = 0.45, 0.75  # levels of weights

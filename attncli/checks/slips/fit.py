@@ -9,10 +9,10 @@ from attncli.checks.slips.records import Computation, Variant, evaluate_names
 
 STEP = 1e-5  # step of a number's logarithm for the numerical derivative
 NEAR = 1.01  # factor of the right number next to which the search begins
-APART = 3  # sizes to try first: each is a third larger than the one before
+APART = 3  # sizes to try first are a third apart
 STARTS = 2  # candidates from which the search continues
 MAX_STEPS, MAX_STEP = 24, 1.0
-MAX_LOGARITHM = 100.0  # the largest number of a mistake
+MAX_LOGARITHM = 100.0  # the largest logarithm of a mistake's number
 SAME = 9  # decimals of a distance, relative to the right computation's, beyond which candidates are equal
 PRECISE = 1e-13  # a change of the logarithm that moves no relevant digit
 MUCH_NEARER = 0.1  # share of the right computation's distance below which a solution is worth a try

@@ -23,7 +23,7 @@ from attncli.problem.spec import ProblemSpec
 
 SAME, SAME_UNITS = 1e-3, 4  # share of a head's largest number, or units of it: closer heads count as equal
 MAX_HEADS, MAX_ITEMS, MAX_ENTRIES = 64, 16, 512
-FEW_NUMBERS = 64  # positions at which two entries are compared
+FEW_NUMBERS = 64  # numbers by which two entries are compared
 FEW_NAMED = 8  # entries that a sentence names
 
 

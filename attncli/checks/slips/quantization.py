@@ -14,9 +14,9 @@ from attncli.plan.graph import Node
 
 FEW = 8  # factors to name one by one
 SAME = 1e-4  # relative distance below which factors of heads with a shared key head count as equal
-MUCH_FARTHER = 4  # times the error of one factor that several factors may have, at most
+MUCH_FARTHER = 4  # one factor's error, in multiples of several factors', from which several are named
 COARSE = [2.0**power for power in range(-7, 8)]  # factors from which the search continues
-MAX_STEPS, MAX_STEP, STEP, PRECISE = 24, 0.5, 1e-4, 1e-13  # step of logarithms
+MAX_STEPS, MAX_STEP, STEP, PRECISE = 24, 0.5, 1e-4, 1e-13  # the steps are of logarithms
 LARGEST_INTEGER, LARGEST_FLOAT8 = 127.0, 448.0  # in 8 bits
 FLOAT8_FACTORS = [*(2.0**power for power in range(13)), 240.0, 448.0]
 BLOCKS = (1, 16, 32, 64, 128)
@@ -146,7 +146,7 @@ def value_scale_per_head(case: Computation, number: Sequence[float]) -> Iterator
 def _blocks(case: Computation) -> Sequence[float]:
     """The numbers of rows in a block, finally all of them."""
     keys = case.key_count
-    is_finer = case.dtype not in HALF  # which 8-bit integers exceed more than half types do
+    is_finer = case.dtype not in HALF  # 8-bit integers are coarser than these by more than half types are
     return [*(size for size in BLOCKS if size < keys), keys] if read_rows(case) and is_finer else []
 
 

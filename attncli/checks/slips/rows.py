@@ -14,7 +14,7 @@ from attncli.plan.graph import Node
 MAX_KEYS, MAX_EMPTY = 512, 128  # rows to search for empty ones, and how many there may be
 MAX_QUERIES = 512  # rows whose results may be others'
 PAGES = (8, 16, 32, 64, 128)
-FEW_ROWS, FEW_FEATURES, MANY_FEATURES = 12, 8, 32  # rows in which to look for a solution
+FEW_ROWS, FEW_FEATURES, MANY_FEATURES = 12, 8, 32  # rows and features in which to look for a solution
 MAX_PAGES = 128
 FEW_NAMED = 6  # rows that a sentence names
 BOTH = ("key", "value")

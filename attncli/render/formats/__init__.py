@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 Chunks = Iterable[str]
 
 DEFAULT_FORMAT, JSON, PAGE = "table", "json", "html"
-EVERY_STEP = 200_000  # a page of problems with fewer numbers in all steps has every step
-FIGURE_DECIMALS = 2  # a figure fits so many cells
+EVERY_STEP = 200_000  # a page has every step if all steps together have at most so many numbers
+FIGURE_DECIMALS = 2  # decimals that fit the cells of a figure
 PICTURE_SUFFIX = ".svg"
 
 
@@ -52,7 +52,7 @@ class OutputFormat:
     is_figure: bool = False  # a picture of the results, with the size of the view, without worked lines
     has_title: bool = False  # whether it shows the title of the view
     decimals: int | None = None  # decimals of rounded numbers by default; None for the usual number
-    every_step_size: int = 0  # problems with fewer numbers in all steps show every step by default
+    every_step_size: int = 0  # it shows every step by default if all have at most so many numbers
     has_heatmaps: bool = False  # whether it can draw tables as blocks of colour
     has_matrices: bool = False  # whether it can write tables as matrices
     has_curves: bool = False  # whether it can draw a data fit

@@ -24,9 +24,9 @@ MAX_LABEL_WIDTH = 12
 LONG_LABEL_WIDTH = 30  # of rows next to numbers, if there is room
 _NOUNS = re.compile(rf"\b({'|'.join(sorted(AXIS_NOUNS.values(), key=len, reverse=True))}) (?=\d)")
 HEADING_WIDTH = 8  # labels of columns widen cells up to this; longer ones have several lines
-MAX_HEADING_LINES = 12  # of a label over a column; longer ones are cut
+MAX_HEADING_LINES = 12  # lines of a label over a column; longer ones are cut
 MIN_BLOCK_COLUMNS = 2  # of a table in blocks of columns, one below the other
-MAX_WRAPPED = 300  # lines that labels of columns take
+MAX_WRAPPED = 300  # columns of a table whose labels may wrap
 
 Texts = Sequence[Sequence[str]]  # of the cells of a table [rows columns]
 
