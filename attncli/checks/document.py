@@ -239,7 +239,7 @@ def explanation_blocks(report: CheckReport) -> Iterator[Block]:
             text = f"No known mistake explains {numbers} ({tried})."
         remarks.insert(0, text)
         if not report.explanations and report.has_late_steps_alone:
-            remarks.append("Give scores and weights too: they tell which step is the first that differs.")
+            remarks.append("Give scores and weights too, to find the first step that differs.")
     yield Lines(tuple(remarks), "dim")
 
 
@@ -366,7 +366,7 @@ def explained_by(report: CheckReport) -> str:
     for part in report.parts[:1]:
         return f"{_slip_names(part.explanation)} in {_place(report, part)}"
     if _is_other_step(report):
-        return f"{'it is that' if report.differ == 1 else 'they are those'} of {report.other_step}"
+        return f"{'it comes' if report.differ == 1 else 'they come'} from {report.other_step}"
     return names_of_slips(report.explanations) if report.explanations else ""
 
 

@@ -149,12 +149,12 @@ def other_step(checker: Checker, result: QuantityCheck, _: Sequence[QuantityChec
     if name is None:
         return None
     formula = f", {checker.trace[name].formula}" if name in checker.trace else ""
-    which = "the number is that" if result.differ == 1 else "these numbers are those"
+    which = "the number comes" if result.differ == 1 else "these numbers come"
     values = checker.trace[name].value if name in checker.trace else None
     is_partial = result.differ < result.count
     if values is not None:
         is_partial = not _agrees(checker, result, values)[result.is_given].all()
-    return Reading("other_step", f"{which} of {name}{formula}.", may_be_computed=True, is_partial=is_partial)
+    return Reading("other_step", f"{which} from {name}{formula}.", may_be_computed=True, is_partial=is_partial)
 
 
 def other_rows(checker: Checker, result: QuantityCheck, _: Sequence[QuantityCheck]) -> Reading | None:

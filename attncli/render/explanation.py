@@ -21,8 +21,8 @@ from attncli.render.tables import OPTION_OF_AXIS, grids, sign_grids, with_change
 from attncli.render.view import View
 
 _BACKWARD = (
-    "From grad_output back to what was given: the gradient of a step says how much the loss grows with each of its "
-    "numbers, and is made of the gradients of the steps that read it (the chain rule)."
+    "From grad_output back to the inputs. The gradient of a step says how much the loss grows with each of its numbers. "
+    "By the chain rule it follows from the gradients of the steps that read it."
 )
 _PLURALS = {"query": "queries", "key": "keys", "value": "values"}
 
@@ -108,7 +108,7 @@ def section_of_copies(trace: Trace, entry: ExplainedStep) -> Section:
         by_source.setdefault(step.inputs["x"], []).append(step)
     equalities = [" = ".join(step.symbol for step in (*own, trace[source])) for source, own in by_source.items()]
     roles = [
-        f"those of {source} are the {join_words([_PLURALS[step.name] for step in own])}"
+        f"the {join_words([_PLURALS[step.name] for step in own])} come from {source}"
         for source, own in by_source.items()
     ]
     purpose = f"Nothing projects these vectors: {', '.join(roles)}."

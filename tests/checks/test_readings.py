@@ -78,12 +78,12 @@ def test_the_numbers_by_hand_are_right() -> None:
         (
             {"weights": SCORES, "output": OUTPUT},
             "other_step",
-            "weights: these numbers are those of scores, Sᵢⱼ = Qᵢ·Kⱼ / √d.",
+            "weights: these numbers come from scores, Sᵢⱼ = Qᵢ·Kⱼ / √d.",
         ),
         (
             {"weights": WEIGHTS, "output": WEIGHTS},
             "other_step",
-            "output: these numbers are those of weights, Aᵢⱼ = exp(Sᵢⱼ) / Σⱼ exp(Sᵢⱼ).",
+            "output: these numbers come from weights, Aᵢⱼ = exp(Sᵢⱼ) / Σⱼ exp(Sᵢⱼ).",
         ),
         (
             {"output": "0.7041 0.7160 0.5680; 0.0000 0.0000 0.0000; 0.9944 0.5989 0.8022"},
