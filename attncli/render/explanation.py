@@ -21,8 +21,8 @@ from attncli.render.tables import OPTION_OF_AXIS, grids, sign_grids, with_change
 from attncli.render.view import View
 
 _BACKWARD = (
-    "From grad_output back to the inputs. The gradient of a step says how much the loss grows with each of its numbers. "
-    "By the chain rule it follows from the gradients of the steps that read it."
+    "From grad_output back to the inputs. The gradient of a step says how much the loss grows with each of its "
+    "numbers. By the chain rule it follows from the gradients of the steps that read it."
 )
 _PLURALS = {"query": "queries", "key": "keys", "value": "values"}
 
