@@ -15,6 +15,7 @@ from tests.documents.reading import DOCUMENTS, ROOT, assert_outputs_are_shown, i
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 WITH_COMMANDS = list(console_blocks.documents_with_outputs())
+pytestmark = pytest.mark.usefixtures("restored_registry")  # commands of guides register operators
 
 
 # Large arrays, searches of hundreds of slips, sweeps, pages and models: those of README.md alone are in the quick set.
