@@ -101,15 +101,15 @@ def check(
     against: list[str] | None = option(
         "Expected: weights='.6 .4', 'weights={cat: {sat: .6}}'.", metavar="NAME=VALUE", complete=complete_expected
     ),
-    rtol: str | None = option("Relative tolerance, in place of the derived one.", metavar="X"),
-    atol: str | None = option("Absolute tolerance, in place of the derived one.", metavar="X"),
+    rtol: str | None = option("Relative tolerance, instead of the derived one.", metavar="X"),
+    atol: str | None = option("Absolute tolerance, instead of the derived one.", metavar="X"),
     ulp: str | None = option("Tolerance in units in the last place of the type.", metavar="N", is_listed=False),
     slips: bool = flag("Name the mistakes that these inputs would not reveal.", "--slips"),
     reference: bool = flag("Compute the reference with more digits than float64.", "--reference"),
     head: str | None = option("Check one head, counted from 0.", metavar="N", is_listed=False),
     batch: str | None = option("Check one batch item, counted from 0.", metavar="N", is_listed=False),
     precision: int | None = option("Decimals of worked lines; default 4.", metavar="DIGITS", is_listed=False),
-    quiet: bool = flag("Print only the verdict, and of several files those that differ.", "--quiet", "-q"),
+    quiet: bool = flag("Print the verdict; of several files, those that differ.", "--quiet", "-q"),
     output_options: OutputOptions,
     junit: str | None = option("Also write the verdicts as JUnit's XML, for CI.", metavar="FILE"),
     csv: str | None = option("Also write the grades of a class, a row for each file.", "--csv", metavar="FILE"),
