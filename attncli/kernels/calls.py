@@ -88,6 +88,7 @@ class Interface:
     has_autograd: bool = False
     device: str = "cpu"
     have_decays_of_features: bool = False
+    lse_base: int = 0  # 2, or e
     output_layout: str = ""  # of the output, where it is another than that of queries
     function: str = "function"
 

@@ -96,7 +96,10 @@ WRONG = {
         "compare t.yaml --normalize softmax --normalize sparsemax",
         "--normalize: is given twice; to compare the values: --normalize softmax,sparsemax",
     ),
-    "two files to write": ("compute t.yaml -o a.py -o b.html", "--output: is given twice, and one file is written"),
+    "two files to write": (
+        "compute t.yaml -o a.py -o b.html",
+        "--output: is given twice, but only one file is written",
+    ),
     "an option of two matrices": ("compare t.yaml --w-q a.csv --w-q b.csv", "--vary w_q=a.csv --vary w_q=b.csv"),
     "a length of other libraries": ("compute t.yaml --q-len 3", "--q-len; give --token-count, as in --token-count 4; "),
     "a mask of other libraries": ("compute t.yaml --attention-mask 1", "give --key-mask: 1 is a real key and 0"),

@@ -332,7 +332,7 @@ class TestSizes:
     @pytest.mark.parametrize(
         ("size", "message"),
         [
-            ((1, 1), "figure: 1 × 1 inches have no room for the panels and their labels; choose a larger size"),
+            ((1, 1), "figure: 1 × 1 inches are too small for the panels and their labels; choose a larger size"),
             ((0.5, 3), "size: 0.5 × 3 inches are out of range; expected 1 to 30 inches each"),
             ("small", "size: 'small' is not a size; expected a width and a height, such as 6x4"),
             (3, "size: 3 is not a size; expected a width and a height in inches, such as"),

@@ -1,14 +1,15 @@
-"""The commands of `attn`, those of wings too: a row and a module each, imported when its command is called."""
+"""The commands of `attn`, including the wings': a row and a module each, imported when called."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, eq=False)
 class CommandRef:
-    """Where the function of a command is, and what its help has in addition to its options.
+    """Where a command's function is, and the additions to its help besides the options.
 
-    `summary` is also in the list of commands; `examples` are command lines to copy; `has_problem` is whether it takes
-    the keys of a problem as options; `is_listed` whether the help of all commands, which is to fit a terminal, has it.
+    The list of commands shows `summary` too; `examples` are command lines to copy; `has_problem` is whether it takes
+    the keys of a problem as options; `is_listed` is whether the help of all commands, which must fit a terminal, shows
+    it.
     """
 
     function: str  # "module:function"
@@ -44,7 +45,7 @@ COMMANDS = {
     ),
     "check": CommandRef(
         "attncli.checks.command:check",
-        "Check numbers: are they right; if not, where and why not.",
+        "Check numbers: are they right; if not, where and why.",
         (
             "attn check problem.yaml",
             "attn check problem.yaml --against weights='.01 .99; .00 1.00'",

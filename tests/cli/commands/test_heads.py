@@ -175,7 +175,7 @@ def test_padding_does_not_count(run: Run, tmp_path: Path) -> None:
 def test_rows_that_are_no_distribution_are_said(run: Run, tmp_path: Path) -> None:
     np.save(tmp_path / "half.npy", np.eye(4)[None] / 2)
     shown = run("heads", "half.npy").stdout
-    assert "entropy and keys leave out rows that are no distribution" in shown
+    assert "entropy and keys leave out rows that are not distributions" in shown
     assert "sums of 0.5 to 0.5" in shown
 
 
