@@ -103,9 +103,10 @@ def find_call(trial: Trial, found: FunctionDescription) -> None:
     how = "" if len(libraries) * len(layouts) == 1 else found_or_not
     arrays = _ARRAYS[trial.interface.library]
     own_layout = describe_layout(trial.interface.layout)
-    trial.remarks.append(f"{trial.interface.signature}: {arrays}, {own_layout}{how}")
+    call = [f"{trial.interface.signature}: {arrays}, {own_layout}{how}"]
     if trial.interface.output_layout:
-        trial.remarks.append(f"returns {describe_layout(trial.interface.output_layout)}")
+        call.append(f"returns {describe_layout(trial.interface.output_layout)}")
+    trial.remarks[:0] = call
 
 
 @dataclass(frozen=True)
@@ -253,7 +254,8 @@ def _probe(trial: Trial, interface: Interface, sizes: Sizes, dtype: str) -> _Pro
         reference = reference_of(problem, OUTPUT)
         output = output.reshape(reference.shape)
         quality = _RIGHT if is_near(output, reference, dtype) else _SHAPE
-        if quality == _RIGHT and LSE in interface.returns and returned.parts[interface.returns.index(LSE)].name is None:
+        is_by_shape = LSE in interface.returns and returned.parts[interface.returns.index(LSE)].name is None
+        if quality == _RIGHT and is_by_shape and isinstance(results, dict):
             interface = _with_known_sums(trial, problem, results[LSE].array, dtype)
         return _Probe(quality, interface, sizes, dtype, unlikeness=_unlikeness(output, reference))
     finally:
