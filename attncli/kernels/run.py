@@ -14,6 +14,7 @@ from attncli.kernels.borders import find_domain, find_precision
 from attncli.kernels.calls import NO_HEADS, PASSED_KEYS, Interface, parameters_said
 from attncli.kernels.cases import CaseMaker, KernelCase
 from attncli.kernels.domain import Domain
+from attncli.kernels.laws import try_laws
 from attncli.kernels.probing import find_call, find_mask
 from attncli.kernels.process import CallFailure, FunctionDescription, Runner
 from attncli.kernels.report import LEAST_TELLING, Failure, Kind, OtherFailure, Smallest, TrialReport
@@ -52,6 +53,8 @@ def try_function(
     find_mask(trial)
     domain = find_domain(trial)
     find_precision(trial, domain)
+    if options.laws:
+        return _laws_report(trial, domain)
     return _run(trial, domain)
 
 
@@ -65,6 +68,13 @@ def _check_is_passed(interface: Interface, found: FunctionDescription, descripti
         message = f"does not say what its parameters are, so {names} can't be passed"
         hint = f"write a function (query, key, value) that calls it with {names}"
         raise AttnError(message, where=interface.function, hint=hint)
+
+
+def _laws_report(trial: Trial, domain: Domain) -> TrialReport:
+    """The report on the laws alone, which need no reference."""
+    laws = try_laws(trial, domain)
+    tried = [law for law in laws if law.holds is not None]
+    return replace(_report(trial, domain, len(tried), sum(not law.holds for law in tried)), laws=laws)
 
 
 def _cases(trial: Trial, domain: Domain) -> list[KernelCase]:

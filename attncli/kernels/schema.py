@@ -3,7 +3,7 @@
 from attncli.checks.report import Explanation
 from attncli.kernels.document import TRY_FORMAT
 from attncli.kernels.domain import Sizes
-from attncli.kernels.report import OtherFailure
+from attncli.kernels.report import LawResult, OtherFailure
 from attncli.render.schemas import NAMES, NUMBERS, PROBLEM, TEXT, Schema, all_of, any_of, of_record, schema_document
 
 
@@ -36,6 +36,7 @@ def try_schema() -> Schema:
         **dict.fromkeys(("arrays", "layout", "domain"), TEXT),
         "explained_by": {"type": "array", "items": of_record(Explanation)},
         "smallest": any_of(all_of(smallest), {"type": "null"}),
+        "laws": {"type": "array", "items": of_record(LawResult)},
         "others": {"type": "array", "items": of_record(OtherFailure)},
     }
     return schema_document("A trial of attn try", all_of(content))

@@ -77,6 +77,7 @@ class TrialOptions:
     returns: tuple[str | None, ...] | None = None
     check: CheckOptions = field(default_factory=CheckOptions)
     is_backward: bool = False
+    laws: bool = False  # whether laws are tried alone
     features: tuple[int, ...] = ()
     lengths: tuple[int, ...] = ()
     is_square: bool = False  # whether there are as many queries as keys
