@@ -325,17 +325,16 @@ def _difference(case: KernelCase, right: Results, given: Results, kind: Kind, in
     """How results differ, in words: how many numbers, by how much, and the first; "" where they are alike."""
     for name in (name for name in right if name in given):
         expected, found = (np.asarray(x[name]) for x in (right, given))
+        precision = _precision(case, expected, inner)
         with np.errstate(invalid="ignore"):
             same = (expected == found) | (np.isnan(expected) & np.isnan(found))
             if kind == "numbers":
-                same |= abs(expected.astype(np.float64) - found) <= _allowed(
-                    case, _precision(case, expected, inner), expected
-                )
+                same |= abs(expected.astype(np.float64) - found) <= _allowed(case, precision, expected)
         if not same.all():
             first = np.unravel_index(int(np.flatnonzero(~same)[0]), same.shape)
             values = f"{_text(found[first])}, not {_text(expected[first])}"
             where = f"{name}[{', '.join(map(str, first))}] is {values}"
-            by = _units(expected, found, same, _precision(case, expected, None).epsilon)
+            by = _units(expected, found, same, precision.epsilon)
             return f"{count_of(int((~same).sum()), 'number')} of {same.size} differ{by}; {where}"
     return ""
 

@@ -25,6 +25,7 @@ def try_text(
     types: tuple[str, ...] | None = ("float64",),
     convention: str | None = None,
     found: FunctionDescription | None = None,
+    laws: bool = False,
     **keys: Any,
 ) -> TrialReport:
     """The report of the function `attention` of a text, which is to compute what the keys say; `found` describes it."""
@@ -35,4 +36,4 @@ def try_text(
     names_of_text: dict[str, Any] = {}
     exec(source, names_of_text)
     runner = KernelHere({FORWARD: names_of_text["attention"]})
-    return try_function(runner, interface, found, description, TrialOptions(inputs=inputs))
+    return try_function(runner, interface, found, description, TrialOptions(inputs=inputs, laws=laws))
