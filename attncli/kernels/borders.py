@@ -31,6 +31,7 @@ SLOW_SECONDS = 0.1  # of a call, with which the inputs that tell most are tried 
 INNER_INPUTS = (Sizes(1, 1, 1, 8, 16, 8, 8), Sizes(1, 1, 1, 3, 33, 16, 16), Sizes(1, 1, 1, 16, 8, 4, 4))
 LEAST_INNER, MOST_INNER = 1e-11, 4e-6  # the largest error of a function that computes in float32, of the largest number
 STEP = 1e-6  # of the scale, for a derivative
+SAME = 1e-12  # of each number, with a scale that is given in place of the default
 OF_CONSTANT = 0.05  # of the error that a wrong constant leaves
 
 
@@ -236,7 +237,14 @@ def _lengths(asker: _Asker, domain: Domain) -> Domain:
 
 def _kinds(asker: _Asker, domain: Domain) -> Domain:
     """How arrays may be in memory, and which further arguments there may be."""
-    memories = [one for one in domain.memories if not one or asker.takes("arrays that are views", memory=one)]
+    most = max(domain.heads)  # of several heads and items even transposed arrays are no contiguous ones
+    batch = domain.batches.nearest(2)
+
+    def takes(memory: Memory) -> bool:
+        kind = "arrays that are views"
+        return not memory or asker.takes(kind, memory=memory, batch=batch, heads=most[0], kv_heads=most[1])
+
+    memories = [one for one in domain.memories if takes(one)]
     extras = [one for one in domain.extras if one in domain.needed or asker.takes(one, extras=(one,))]
     go_together = len(extras) < 2 or asker.takes("all arguments at once", extras=extras)
     return replace(domain, memories=tuple(memories), extras=tuple(extras), go_together=go_together)
@@ -291,7 +299,7 @@ def _errors(trial: Trial, domain: Domain) -> Iterator[tuple[float, float | None]
         error = found[OUTPUT].array.reshape(right.shape).astype(np.float64) - right
         scale = CaseMaker(domain).scale_of(case.sizes)
         same, more = (reference_of(replace(problem, scale=scale * x), OUTPUT) for x in (1.0, 1 + STEP))
-        factor = _factor(error, (more - right) / STEP) if np.array_equal(same, right) else None
+        factor = _factor(error, (more - right) / STEP) if np.allclose(same, right, rtol=SAME, atol=0) else None
         yield float(abs(error).max() / largest_number(right)), factor
 
 
