@@ -128,7 +128,7 @@ def test_a_constrained_kernel_passes_and_its_wrong_copy_is_named() -> None:
 
 
 def test_a_function_with_few_inputs_does_not_pass() -> None:
-    report = try_text(text_of("assert b == h == 1 and n == m == 64 and d == e == 16"), "q", "k", "v")
+    report = try_text(text_of("assert b == h == 1 and n == m == 128 and d == e == 64"), "q", "k", "v")
     assert (report.passes, report.failed) == (None, 0)
     assert report.telling < 20
 
