@@ -381,7 +381,7 @@ def test_a_number_without_a_gradient_is_named_where_blocks_compute_the_others() 
 
 
 def test_arguments_that_nothing_hands_over_are_refused_with_those_that_are() -> None:
-    with pytest.raises(AttnError, match=r"has none of the arguments of a score; it gets key, key_positions, query, query_"):
+    with pytest.raises(AttnError, match=r"has none of the arguments of a score; it gets key, key_positions, query"):
 
         @attncli.score
         def products(q: Array, k: Array) -> Array:
