@@ -287,7 +287,7 @@ def test_a_query_alone_is_not_computed_by_what_reads_the_others() -> None:
     def of_all(scores: Array) -> Array:
         return scores / scores.sum(axis=(-2, -1), keepdims=True)
 
-    with pytest.raises(AttnError, match="only: normalize of_all reads other queries or keys than those of a number"):
+    with pytest.raises(AttnError, match="only: normalize of_all mixes queries or keys"):
         attncli.attention(KEYS["query"][0], KEYS["key"][0], normalize="of_all", only=[1])
 
 

@@ -217,9 +217,7 @@ def check_gated(use: OperatorUse) -> None:
     """Raise AttnError if a layer does not exist, or has no effect."""
     slopes, layer, layers = use.parameters.get("slopes"), use.parameters["layer"], use.parameters["layers"]
     if slopes != "lightning" and (layer, layers) != (0, 1):
-        raise AttnError(
-            "layers differ only with slopes=lightning", where="layer", hint="leave out layer and layers"
-        )
+        raise AttnError("layers differ only with slopes=lightning", where="layer", hint="leave out layer and layers")
     if layer >= layers:
         hint = "give layers, the model's number of layers"
         raise AttnError(

@@ -196,9 +196,7 @@ def _check_latents(values: Mapping[str, Any], given: Collection[str]) -> None:
         latent = next((name for name in LATENTS[letter] if name in given), None)
         if key in given and latent is not None:
             message = f"{key} projects embeddings, but {latent} makes a latent of them"
-            raise AttnError(
-                message, where=key, hint=f"give {owner}, which projects the latent", keys=(key, latent)
-            )
+            raise AttnError(message, where=key, hint=f"give {owner}, which projects the latent", keys=(key, latent))
     if not any(name in given for name in ROPE_WEIGHTS):
         if "b_k_rope" in given:
             raise AttnError(

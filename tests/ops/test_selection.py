@@ -78,7 +78,10 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({**INDEXER, "index_scores": normal(N, N), "mask": "top:keys=2"}, "index_scores are given, but w_q_index"),
     ({**INDEXER, "w_h_index": normal(X, 2), "mask": "top:keys=2"}, "w_q_index has 15 columns"),
     ({**INDEXER, "mask": "top:keys=2", "index_rope": "halves"}, "there is no rope"),
-    ({**INDEXER, "mask": "top:keys=2", "index_rope": "halves", "position": "rope"}, "rope rotates the indexer's first 6 features"),
+    (
+        {**INDEXER, "mask": "top:keys=2", "index_rope": "halves", "position": "rope"},
+        "rope rotates the indexer's first 6 features",
+    ),
     ({**INDEXER, "mask": "top:keys=2", "past_key": normal(2, X), "past_value": normal(2, X)}, "past_key is given wit"),
     ({**INDEXER, "mask": "top:keys=0"}, "0"),
     ({"index_scores": normal(N, N - 1), "mask": "top:keys=2"}, "index_scores has 6 keys"),

@@ -137,7 +137,7 @@ def test_without_values_there_is_no_output(name: str, table: str, weights: list[
     ("table", "name"), [("weights", "scores"), ("weights", "masked_scores"), ("scores", "present_key")]
 )
 def test_results_before_the_given_table_are_not_computed(table: str, name: str) -> None:
-    expected = f"^{name} is not computed: {table} are given; give query and key in place of {table}$"
+    expected = f"^{name} is not computed: {table} are given; give query and key instead of {table}$"
     with pytest.raises(attncli.AttnError, match=expected):
         attncli.Problem(**{table: ROW}, value=COLUMN).compute(name)
 
