@@ -155,7 +155,7 @@ def make_pickle(folder: Path) -> None:
             "",
             r"m: has no \.safetensors file; name the folder that has",
         ),
-        (rename("model.safetensors", "m.gguf"), "m.gguf", r"m/m\.gguf: is a GGUF file, which attn does not read; name"),
+        (rename("model.safetensors", "m.gguf"), "m.gguf", r"m/m\.gguf: is a GGUF file, which attn can't read; name"),
         (lambda _: None, "none", "m/none: there is no such file or folder; name a model's folder"),
         (lambda _: None, 5000 * "n", "nnn: there is no such file or folder; name a model's folder"),
         (lambda folder: write_index(folder, [1]), "", r"index\.json: has no weight_map"),
