@@ -33,7 +33,7 @@ def test_of_many_files_only_those_are_opened_that_have_what_is_asked_for(tmp_pat
     (tmp_path / "model-1-of-2.safetensors").write_bytes(b"damaged")
     found = read_checkpoint(str(tmp_path), Inputs())
     assert found.tensor(QUERY).shape == (4, 4)
-    with pytest.raises(AttnError, match=r"model-1-of-2\.safetensors: is not a sound"):
+    with pytest.raises(AttnError, match=r"model-1-of-2\.safetensors: is not a valid"):
         found.tensor("model.embed_tokens.weight")
 
 

@@ -199,7 +199,7 @@ def test_rows_that_are_no_distribution_are_said(run: Run, tmp_path: Path) -> Non
         ("maps.npy --batch 1", "--batch: there are no batch items"),
         ("mask.npy", "mask.npy: holds bool, not weights"),
         ("vector.npy", "vector.npy: has the shape (3,); expected [layers heads n m]"),
-        ("attentions.pt", "is a pickle of PyTorch's"),
+        ("attentions.pt", "is a PyTorch pickle"),
         ("words.csv", "words.csv: is not a file of saved maps"),
     ],
 )
