@@ -205,7 +205,7 @@ def _compare(
     made: Recording,
     given: Mapping[str, Any],
     options: Mapping[str, Any],
-    reason: str = "with other numbers its record has another result than the function",
+    reason: str = "with other numbers its record and the function differ",
 ) -> None:
     """Raise NotRecordedError, for this reason, if the recording gives other numbers than the function."""
     with np.errstate(all="ignore"):

@@ -70,7 +70,7 @@ def _recording(step: Step, arrays: Mapping[str, Array]) -> Recording | None:
             raise
         if made is None or np.allclose(made.result.value, step.value, atol=_slack(step.value), equal_nan=True):
             return made
-    raise NotRecordedError("its record has other numbers than the function")
+    raise NotRecordedError("its record has different numbers from the function")
 
 
 def _slack(value: Array) -> float:

@@ -104,7 +104,7 @@ WRONG = {
     "a length of other libraries": ("compute t.yaml --q-len 3", "--q-len; give --token-count, as in --token-count 4; "),
     "a mask of other libraries": ("compute t.yaml --attention-mask 1", "give --key-mask: 1 is a real key and 0"),
     "an unknown option that is near none": ("init --rewrite", "unknown option --rewrite; attn init --help lists the"),
-    "another word for --force": ("init --redo", "unknown option --redo; give --force, where a file may be replaced"),
+    "another word for --force": ("init --redo", "unknown option --redo; give --force to replace a file"),
     "a file for a report": ("check t.yaml --output x", "--output x: the suffix '' names no format; expected one of"),
     "a picture of a check": ("check t.yaml --heatmap", "--heatmap; attn compute has it; attn check --help lists its"),
     "a key that is near none": ("compare t.yaml --vary nope=1", "--vary: unknown key 'nope'; attn list keys has every"),

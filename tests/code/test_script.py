@@ -151,7 +151,7 @@ def test_an_operator_that_can_not_be_followed_is_refused_by_name_with_the_line()
         return np.array(scores) / 2
 
     view = every_step(problem(query=[[1]], key=[[1]], normalize="halves"))
-    message = r"normalize halves can't be written as code: line \d+: return np.array\(scores\) / 2: what copies the"
+    message = r"normalize halves can't be written as code: line \d+: return np.array\(scores\) / 2: copying numbers out"
     with pytest.raises(AttnError, match=message):
         script_of(view)
 

@@ -358,7 +358,7 @@ def test_numbers_in_the_wrong_place_have_what_to_type(words: str, message: str, 
     assert (ran.returncode, ran.stdout, ran.stderr.endswith(f"{message}\n")) == (2, "", True), ran.stderr
 
 
-FORGOTTEN = "no value is given, so the keys are used as values: output needs value, weights do not"
+FORGOTTEN = "no value is given, so the keys are used as values; only output depends on value"
 
 
 @pytest.mark.parametrize(
