@@ -280,7 +280,7 @@ def _with_stale_tail(scores: Array, value: Array, *, temperature: float, tile: i
 
 def _attended(scores: Array, value: Array) -> tuple[Array, Array, Array]:
     """The weighted sum, the logarithm of the sum and the maximum of each row; 0, −∞ and 0 if no key is visible."""
-    largest = scores.max(axis=-1, keepdims=True)
+    largest = scores.max(axis=-1, keepdims=True, initial=-np.inf)  # there may be no key
     largest = np.where(np.isfinite(largest), largest, 0)
     exponentials = np.exp(scores - largest)
     total = exponentials.sum(axis=-1)
