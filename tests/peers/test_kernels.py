@@ -114,7 +114,7 @@ def test_a_kernel_agrees(name: str, dtype: str) -> None:
 
 @every_type
 def test_the_steps_of_attention_by_hand_agree(dtype: str) -> None:
-    for seed in SEEDS:
+    for seed in SEEDS[TYPES.index(dtype) % 2 :: 2]:
         case = kernel_case(dtype, seed)
         scores = (case.query @ case.repeated[0].mT) * case.scale
         weights = torch.softmax(case.masked(scores), dim=-1)

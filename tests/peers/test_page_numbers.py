@@ -34,6 +34,7 @@ PLAN_STEP = 23  # and one in so many plans of a page
 EXAMPLES = {f"{name}: {part.title}": part.problem for name in examples.names() for part in examples.load(name).parts}
 RANDOM = {name: problem(**{**keys, "dtype": "float64"}) for name, keys in PROBLEMS.items()}
 SMALL = {"query": normal(2, 4, 5), "key": normal(2, 6, 5), "value": normal(2, 6, 3)}
+NORMALIZERS = ("softmax1", "softmax:temperature=2", "sparsemax", "entmax", "topk:k=2", "sigmoid", "relu", "sum", "none")
 WITH_GRADIENTS: Mapping[str, Mapping[str, Any]] = {
     **{
         name: PROBLEMS[name]
@@ -53,29 +54,14 @@ WITH_GRADIENTS: Mapping[str, Mapping[str, Any]] = {
             "given index scores",
         )
     },
-    **{
-        f"{name} and a scale": {**SMALL, "normalize": name, "scale": 0.5}
-        for name in (
-            "softmax1",
-            "softmax:temperature=2",
-            "sparsemax",
-            "entmax",
-            "topk:k=2",
-            "sigmoid",
-            "relu",
-            "sum",
-            "none",
-        )
-    },
+    **{f"{name} and a scale": {**SMALL, "normalize": name, "scale": 0.5} for name in NORMALIZERS},
     **{
         f"{name} under a mask": {**SMALL, "score": name, "mask": booleans(4, 6)}
         for name in ("dot", "gaussian:sigma=2", "euclidean")
     },
     "location": {**SMALL, "score": {"location": {"w": normal(5, 6)}}},
     "a query scale": {
-        "query": [[1, 0], [0.5, 1], [1, 1]],
-        "key": [[1, 0], [0, 1]],
-        "value": [[1], [3]],
+        **{"query": [[1, 0], [0.5, 1], [1, 1]], "key": [[1, 0], [0, 1]], "value": [[1], [3]]},
         "query_scale": {"ssmax": {"scale": np.array([0.5]), "bias": np.array([0.25])}},
     },
     "general": {**SMALL, "score": {"general": {"w": normal(5, 5)}}},
@@ -257,16 +243,8 @@ def test_the_arithmetic_of_a_row_with_nan_claims_no_number(scripts: Any, normali
 
 
 def test_numbers_are_written_as_tables_have_them(scripts: Any) -> None:
-    tables = [
-        np.array(numbers)
-        for numbers in (
-            [0.5, 2, 0, 10.25],
-            [1 / 3, 1e-7, -1e-7, 0],
-            [0.03125, 0.09375, -2.5],
-            [1e-7, 3e-9],
-            [1e12, 0.5],
-        )
-    ]
+    small = [[0.5, 2, 0, 10.25], [1 / 3, 1e-7, -1e-7, 0], [0.03125, 0.09375, -2.5], [1e-7, 3e-9], [1e12, 0.5]]
+    tables = [np.array(numbers) for numbers in small]
     tables += [normal(50) * 10.0**power for power in range(-12, 17)]
     tables += [np.array([np.nan, np.inf, -np.inf, 1.5])]
     for decimals in (0, 2, 4, 17):

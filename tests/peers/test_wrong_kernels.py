@@ -102,9 +102,7 @@ WRONG = [
     WrongKernel("window_too_wide", lambda x: sdpa(x.query, x.key, x.value, within(4)), **WINDOW),
     WrongKernel("window_too_narrow", lambda x: sdpa(x.query, x.key, x.value, within(2)), **WINDOW),
     WrongKernel(
-        "kv_heads_tiled",
-        lambda x: sdpa(x.query, x.key.repeat(1, 2, 1, 1), x.value.repeat(1, 2, 1, 1)),
-        groups=2,
+        "kv_heads_tiled", lambda x: sdpa(x.query, x.key.repeat(1, 2, 1, 1), x.value.repeat(1, 2, 1, 1)), groups=2
     ),
     WrongKernel(
         "heads_not_transposed",
