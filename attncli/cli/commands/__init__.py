@@ -105,6 +105,15 @@ COMMANDS = {
     "help": CommandRef(f"{_HERE}.help:show_help", "Show the help of a command.", is_listed=False),
     "init": CommandRef(f"{_HERE}.init:init", "Write a problem to start from."),
     "list": CommandRef(f"{_HERE}.list:list_operators", "List the scores, normalizers, positions, masks …"),
+    "merge": CommandRef(
+        "attncli.kernels.merge_command:merge",
+        "Merge parts (output, lse) of the keys to the whole.",
+        (
+            "attn merge a.npz b.npz --explain",
+            "attn merge a.npz b.npz c.npz --lse-base 2 -o whole.npz",
+            "attn merge a.npz b.npz --against output=merged.npy",
+        ),
+    ),
     "model": CommandRef(
         "attncli.models.model_command:model",
         "Write the problem file of a layer of a checkpoint.",
