@@ -13,7 +13,7 @@ from attncli.cli.option_values import check_stdin, make_inputs
 from attncli.cli.output import write_answer
 from attncli.cli.output_file import check_is_new, check_is_no_input, named_file, say_written
 from attncli.cli.output_options import OutputOptions, with_output_options, writes_documents
-from attncli.cli.problem_options import Force, MaxSize, Strict, argument, flag, option
+from attncli.cli.problem_options import Force, MaxSize, argument, flag, option
 
 if TYPE_CHECKING:
     from attncli.io.inputs import Inputs
@@ -41,7 +41,6 @@ def merge(
     output_options: OutputOptions,
     force: Force = False,
     max_size: MaxSize = None,
-    strict: Strict = False,
 ) -> None:
     """Merge parts of one attention, whose keys are no other part's."""
     from attncli.kernels.merge import AXES, BASES, judge_lse, judge_output, merge_parts
@@ -62,13 +61,14 @@ def merge(
     check_is_new(file, force=force)
     inputs = make_inputs(max_size)
     read = [_read_part(text, inputs, lse_axes) for text in parts]
-    streams.write_warnings(dict.fromkeys(r for part in read for r in part.remarks), strict=strict)
+    streams.write_notes(dict.fromkeys(remark for part in read for remark in part.remarks))
     merged = merge_parts(read, lse_base or "e")
     verdicts = [
         (judge_output if name == OUTPUT else judge_lse)(merged, value)
         for name, value in (_read(against, inputs, "against") if against else {}).items()
     ]
-    chosen = worked_cell(merged, cell) if explain else None
+    wrong = next((v.position for v in verdicts if v.name == OUTPUT and not v.agrees), None)
+    chosen = worked_cell(merged, cell, wrong) if explain else None
     if file is not None:
         check_is_no_input(file, inputs)
         _write(merged, file)
@@ -92,7 +92,12 @@ def _read_part(text: str, inputs: "Inputs", axes: str | None) -> "MergePart":
     from attncli.kernels.merge import read_part
     from attncli.problem.fields import LSE, OUTPUT
 
-    found = _read([text], inputs, "part")
+    try:
+        found = _read([text], inputs, "part")
+    except AttnError as error:
+        if error.where == "--part":
+            raise AttnError("names no output and lse", where=text, hint=NAME_ARRAYS) from None
+        raise
     for name in (OUTPUT, LSE):
         if name not in found:
             raise AttnError(f"has no {name}", where=text, hint=NAME_ARRAYS)

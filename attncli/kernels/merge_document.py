@@ -53,7 +53,7 @@ def _sections(
         yield _summary(merged)
         if cell is None:
             yield _table_section(merged, OUTPUT, merged.output)
-            yield _table_section(merged, LSE, merged.lse[..., None])
+            yield _table_section(merged, LSE, np.atleast_2d(merged.lse))
     if cell is not None:
         yield Section("", blocks=(Lines(tuple(_worked_lines(merged, cell, decimals)), "cyan", "mathematics"),))
 
@@ -80,6 +80,8 @@ def _verdict_blocks(verdict: MergeVerdict, base: str) -> Iterator[Block]:
         return
     if verdict.explanations:
         yield Pairs([(found.name, found.sentence) for found in verdict.explanations])
+    elif not verdict.base:
+        yield Lines(("  no known mistake explains these numbers",), "dim")
     at = ", ".join(map(str, verdict.position))
     numbers = f"yours {verdict.given:.{DIGITS}g}, correct {verdict.correct:.{DIGITS}g} in base {base}"
     allowed = f"largest error {short_number(verdict.max_abs)}, allowed {short_number(verdict.allowed)}"
@@ -89,7 +91,7 @@ def _verdict_blocks(verdict: MergeVerdict, base: str) -> Iterator[Block]:
 def _table_section(merged: Merged, name: str, values: Array) -> Section:
     """The tables of a result [… rows columns], one for each of the first heads and batch items."""
     leading = list(np.ndindex(values.shape[:-2]))
-    columns = tuple(f"e{at}" for at in range(1, values.shape[-1] + 1)) if name == OUTPUT else ("",)
+    columns = tuple(f"e{at + 1}" if name == OUTPUT else str(at) for at in range(values.shape[-1]))
     grids = tuple(
         Grid(
             values[index],
@@ -105,12 +107,14 @@ def _table_section(merged: Merged, name: str, values: Array) -> Section:
     return Section(name, grids, remarks=remarks)
 
 
-def worked_cell(merged: Merged, text: str | None) -> tuple[int, ...]:
-    """The position of the output that a text `0,1,2` names; without one the first whose parts have alike weights.
+def worked_cell(merged: Merged, text: str | None, wrong: tuple[int, ...] | None = None) -> tuple[int, ...]:
+    """The position of the output that a text `0,1,2` names; without one a wrong number's, or of a row where parts share.
 
     Raises AttnError where the output has no such position.
     """
     shape = merged.parts.output.shape
+    if text is None and wrong is not None:
+        return wrong
     if text is None:
         smallest = merged.parts.weights.min(axis=0)
         at = np.unravel_index(int(np.nan_to_num(smallest).argmax()), smallest.shape)
