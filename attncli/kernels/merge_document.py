@@ -108,7 +108,7 @@ def _table_section(merged: Merged, name: str, values: Array) -> Section:
 
 
 def worked_cell(merged: Merged, text: str | None, wrong: tuple[int, ...] | None = None) -> tuple[int, ...]:
-    """The position of the output that a text `0,1,2` names; without one a wrong number's, or of a row where parts share.
+    """The position of the output that a text `0,1,2` names; else a wrong number's, or one of a row where parts share.
 
     Raises AttnError where the output has no such position.
     """

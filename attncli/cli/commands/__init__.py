@@ -147,6 +147,11 @@ COMMANDS = {
         ),
         has_problem=True,
     ),
+    "vectors": CommandRef(
+        "attncli.kernels.vectors_command:vectors",
+        "Write test vectors for kernels in any language.",
+        ("attn vectors", "attn vectors -o pack", "attn vectors causal window -o pack --files json --seed 1"),
+    ),
     "worksheet": CommandRef(
         "attncli.worksheet.command:worksheet",
         "Write an exercise with blanks, and its key.",
