@@ -23,7 +23,8 @@ class CheckOptions:
     Where `rtol`, `atol` or `ulp` is given (a finite number from 0), two numbers agree if they differ by no more than
     `atol + rtol · |expected|`, or by no more than `ulp` units in the last place of the type; otherwise the tolerance is
     derived. `head` and `batch` check one head and one batch item. Where numbers differ, slips are tried for `seconds`;
-    `finds_unnoticed` also looks for slips that these inputs can't tell from the right computation.
+    `finds_unnoticed` also looks for slips that these inputs can't tell from the right computation, and `finds_passed`
+    for those that the tolerance that was given lets pass and the derived one does not.
     """
 
     rtol: float | None = None
@@ -33,6 +34,7 @@ class CheckOptions:
     head: int | None = None
     batch: int | None = None
     finds_unnoticed: bool = False
+    finds_passed: bool = False
     tries_slips: bool = True
     seconds: float = 10.0
     run: RunOptions = LOCAL
@@ -182,6 +184,7 @@ class CheckReport:
     tried_count: int = 0  # how many variants of slips and of pairs of slips were tried
     untried: tuple[str, ...] = ()  # sentences: which were not, and why
     unnoticed: tuple[Explanation, ...] | None = None  # slips that would not be noticed; None where it was not asked
+    passed: tuple[str, ...] | None = None  # slips that the tolerance given lets pass; None where it was not asked
     reference_remark: str = ""  # why the reference does not have 50 digits, where that was asked for
     pair_count: int = 0  # how many of those that were tried are pairs
     searched: str = ""  # where nothing is expected: the result in which slips were looked for

@@ -18,6 +18,8 @@ from attncli.kernels.vectors import TYPES, Vector
 from attncli.problem.arrays import GivenArray
 from attncli.problem.fields import EXPECTED
 from attncli.render.document import Answer, Document, Pairs, Section, Statement
+from attncli.render.objects import write_json
+from attncli.render.target import TEXT_FILE
 
 VECTORS_FORMAT = "attn.vectors/1"
 MANIFEST = "manifest.json"
@@ -53,8 +55,7 @@ class Pack:
     def files(self, kind: str) -> dict[str, bytes]:
         """The contents of the files by name, the manifest last."""
         found = {file_of(vector, kind): _WRITERS[kind](vector) for vector in self.vectors}
-        text = json.dumps(_plain(self.manifest(kind)), ensure_ascii=False, indent=1)
-        return {**found, MANIFEST: f"{text}\n".encode()}
+        return {**found, MANIFEST: "".join(write_json(self.manifest(kind), TEXT_FILE)).encode()}
 
     def manifest(self, kind: str = KINDS[0]) -> dict[str, Any]:
         """What the vectors are, how far a right kernel may be off, and the mistakes that each reveals.

@@ -4,6 +4,7 @@ Inputs are multiples of 1/16, which every type has exactly, and results are comp
 a seed gives the same bytes everywhere.
 """
 
+import math
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -143,9 +144,12 @@ class Vector:
         return Checker(problem, compute_reference(problem, list(quantities), options), quantities, options)
 
     def tolerances(self, dtype: str) -> dict[str, float]:
-        """By how much a number of each result may differ that a right kernel of a type has computed."""
-        checker = self.checker(dtype)
-        return {name: float(np.max(allowed)) for name, allowed in _allowed(checker).items()}
+        """By how much a number of each result may differ that a right kernel of a type has computed.
+
+        It is measured, and rounded up to a power of 2: machines round the last digits of sums otherwise.
+        """
+        allowed = _allowed(self.checker(dtype))
+        return {name: 2.0 ** math.ceil(math.log2(allowed[name].max())) for name in self.names}
 
     @cached_property
     def reveals(self) -> dict[str, list[str]]:
