@@ -326,7 +326,7 @@ def judge_lse(merged: Merged, value: Any) -> MergeVerdict:
 def _given(merged: Merged, name: str, value: Any) -> tuple[Array, Tolerance, Array | None]:
     """Numbers to compare, on the axes of the merge, how far they may differ, and by how much their digits leave open.
 
-    A program rounds exp(lse − max), and lse itself, in its type: the larger lse, the more. Raises AttnError where the
+    A program computes in the type of any part, and rounds lse in it: the larger lse is, the more. Raises AttnError where the
     shape is another.
     """
     array = to_array(value, (name,))
@@ -337,7 +337,7 @@ def _given(merged: Merged, name: str, value: Any) -> tuple[Array, Tolerance, Arr
         found = found.swapaxes(at, at - 1)
     if found.shape != shape:
         raise AttnError(f"has the shape {found.shape}", where=name, hint=f"expected {shape}")
-    dtype = coarsest([_type_of(array), merged.dtype if name == OUTPUT else merged.lse_dtype])
+    dtype = coarsest([_type_of(array), merged.dtype, merged.lse_dtype])
     computed_in = Precision(Precision(dtype).accumulation_dtype)
     lse = _largest(merged.parts.lses)
     size = _largest(merged.parts.outputs) if name == OUTPUT else 1.0
