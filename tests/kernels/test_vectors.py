@@ -147,9 +147,9 @@ def test_what_the_command_refuses(run: Run, tmp_path: Path) -> None:  # noqa: F8
 @pytest.mark.parametrize(
     ("language", "tool", "file", "kernel", "build"),
     [
-        ("c", "gcc", "vectors.c", "kernel.c", "gcc vectors.c kernel.c -lm -o test && ./test"),
+        ("c", "gcc", "vectors.c", "kernel.c", "gcc -Wall vectors.c kernel.c -lm -o test && ./test"),
         ("js", "node", "vectors.mjs", "kernel.mjs", "node vectors.mjs"),
-        ("rust", "rustc", "vectors.rs", "kernel.rs", "rustc --test vectors.rs -o test && ./test"),
+        ("rust", "rustc", "vectors.rs", "kernel.rs", "rustc --edition 2021 --test vectors.rs -o test && ./test"),
     ],
 )
 @pytest.mark.parametrize("scale", ["0.5", "1.0"])
