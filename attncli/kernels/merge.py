@@ -19,6 +19,7 @@ from attncli.problem.fields import LSE, OUTPUT
 BASES: Mapping[str, float] = {"e": 1.0, "2": math.log(2)}  # the factor that makes a logarithm a natural one
 AXES = ("same", "swapped")  # the order of tokens and heads in an lse: that of the output, or the other one
 WRONG_BASE = "splits_merged_in_base_2"
+MISREAD = "The lse of the parts is read as a logarithm to base {other}, not {base}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,13 +102,23 @@ class Merged:
 
     @property
     def output(self) -> Array:
-        """The output of all keys, rounded to the type of the parts."""
-        return Precision(self.dtype).round(self.parts.output)
+        """The output of all keys, in the type of the parts; bfloat16 is held as float32."""
+        return _in_type(self.parts.output, self.dtype)
 
     @property
     def lse(self) -> Array:
         """The log-sum-exp of all keys, in the base of the parts."""
-        return Precision(self.lse_dtype).round(self.parts.lse / BASES[self.base])
+        return _in_type(self.parts.lse / BASES[self.base], self.lse_dtype)
+
+    @property
+    def lses(self) -> Array:
+        """The log-sum-exps of the parts as they were given."""
+        return self.parts.lses / BASES[self.base]
+
+    @property
+    def other_base(self) -> str:
+        """The base that was not said."""
+        return next(base for base in BASES if base != self.base)
 
     def in_base(self, base: str) -> Parts:
         """The parts, had their logarithms another base."""
@@ -165,9 +176,8 @@ def read_part(name: str, output: Any, lse: Any, axes: str | None = None) -> Merg
         remarks.append(f"lse {own.shape} is read with its last two axes swapped")
         own = own.swapaxes(-1, -2)
     elif own.shape != shape:
-        hint = (
-            f"expected {shape}{f' or {swapped}' if swapped != shape else ''}, one for each row of output {found.shape}"
-        )
+        expected = " or ".join(map(str, dict.fromkeys((shape, swapped))))
+        hint = f"expected {expected}, one for each row of output {found.shape}"
         raise AttnError(f"has the shape {own.shape}", where=(name, LSE), hint=hint)
     elif axes is None and swapped == shape and len(shape) > 1 and shape[-1] > 1:
         remarks.append("lse is read in the order of output: --lse-axes swapped says otherwise")
@@ -219,172 +229,150 @@ def merge_parts(parts: Sequence[MergePart], base: str = "e") -> Merged:
     return Merged(tuple(part.name for part in parts), Parts(outputs, lses), base, *dtypes, error)
 
 
+def _in_type(x: Array, dtype: str) -> Array:
+    held: Array = Precision(dtype).round(x).astype(Precision(dtype).numpy_name)
+    return held
+
+
 def _largest(x: Array) -> float:
     return float(np.max(abs(x), initial=0.0, where=np.isfinite(x)))
 
 
-Outputs = Callable[[Merged], Array]
-
-
 def _lse_as_weights(merged: Merged) -> Array:
-    lses = merged.parts.lses / BASES[merged.base]
-    return merged.parts.weighted(lses / lses.sum(axis=0))
+    return merged.parts.weighted(merged.lses / merged.lses.sum(axis=0))
 
 
 def _nan_of_empty_parts(merged: Merged) -> Array:
     """The output where −∞ − (−∞) is not taken care of, or the NaN of an empty part is multiplied by 0."""
-    parts = merged.parts
-    weights = np.exp(parts.lses - parts.lses.max(axis=0))
-    output: Array = ((weights / weights.sum(axis=0))[..., None] * parts.outputs).sum(axis=0)
+    weights = np.exp(merged.parts.lses - merged.parts.lses.max(axis=0))
+    output: Array = ((weights / weights.sum(axis=0))[..., None] * merged.parts.outputs).sum(axis=0)
     return output
 
 
 def _without_maximum(merged: Merged) -> Array:
-    with np.errstate(over="ignore"):
-        terms = np.exp(merged.parts.lses.astype(np.float32)).astype(np.float64)
+    terms = np.exp(merged.parts.lses.astype(np.float32)).astype(np.float64)
     return merged.parts.weighted(terms / terms.sum(axis=0))
 
 
-MISTAKES: Mapping[str, tuple[str, Outputs]] = {
-    "splits_averaged": (
-        "The outputs of the parts are averaged: each has the same weight.",
-        lambda m: m.parts.outputs.mean(axis=0),
+# Of each result the mistakes that are tried: a name, a sentence, and what they give. `{base}` is that which was said.
+MISTAKES: Mapping[str, Sequence[tuple[str, str, Callable[[Merged], Array]]]] = {
+    OUTPUT: (
+        (WRONG_BASE, MISREAD, lambda m: m.in_base(m.other_base).output),
+        ("splits_averaged", "The outputs of the parts are averaged.", lambda m: m.parts.outputs.mean(axis=0)),
+        ("splits_added", "The outputs of the parts are added.", lambda m: m.parts.outputs.sum(axis=0)),
+        (
+            "weights_not_normalized",
+            "The weights exp(lse − max) are not divided by their sum.",
+            lambda m: m.parts.weighted(m.parts.terms),
+        ),
+        ("lse_as_weights", "The weights are lse / Σ lse, without exponentials.", _lse_as_weights),
+        (
+            "weights_exchanged",
+            "The parts have each other's weights, in the reverse order.",
+            lambda m: m.parts.weighted(m.parts.weights[::-1]),
+        ),
+        ("empty_part_nan", "An empty part (lse −∞) makes the output NaN: its weight is to be 0.", _nan_of_empty_parts),
+        (
+            "maximum_not_subtracted",
+            "exp(lse) overflows in float32: the largest lse is not subtracted.",
+            _without_maximum,
+        ),
     ),
-    "splits_added": ("The outputs of the parts are added, without weights.", lambda m: m.parts.outputs.sum(axis=0)),
-    "weights_not_normalized": (
-        "The weights exp(lse − max) of the parts are not divided by their sum.",
-        lambda m: m.parts.weighted(m.parts.terms),
-    ),
-    "lse_as_weights": ("The weights of the parts are lse / Σ lse, without exponentials.", _lse_as_weights),
-    "weights_exchanged": (
-        "The parts have each other's weights, in the reverse order.",
-        lambda m: m.parts.weighted(m.parts.weights[::-1]),
-    ),
-    "empty_part_nan": ("An empty part (lse −∞) makes the output NaN: its weight is to be 0.", _nan_of_empty_parts),
-    "maximum_not_subtracted": (
-        "The exponentials of lse overflow: in float32 the largest lse is to be subtracted first.",
-        _without_maximum,
+    LSE: (
+        ("lse_in_base_{other}", "The lse is right, but to base {other}.", lambda m: m.parts.lse / BASES[m.other_base]),
+        (WRONG_BASE, MISREAD, lambda m: m.in_base(m.other_base).lse / BASES[m.other_base]),
+        (
+            "lse_of_largest",
+            "The lse is the largest one: ln Σ exp(lse − max) is not added.",
+            lambda m: m.lses.max(axis=0),
+        ),
+        (
+            "lse_without_maximum",
+            "The lse lacks the maximum that was subtracted.",
+            lambda m: (m.parts.lse - m.parts.largest) / BASES[m.base],
+        ),
+        ("lse_added", "The lses of the parts are added.", lambda m: m.lses.sum(axis=0)),
     ),
 }
 
 
-def _outputs_with_mistakes(merged: Merged) -> Iterator[tuple[Finding, Array]]:
-    """The mistakes that are tried, in this order, and the output with each."""
-    other = next(base for base in BASES if base != merged.base)
-    sentence = f"The lse of the parts is read as a logarithm to base {other}, not {merged.base}."
-    yield Finding(WRONG_BASE, sentence), merged.in_base(other).output
-    for name, (sentence, output) in MISTAKES.items():
-        yield Finding(name, sentence), output(merged)
-    for number, part in enumerate(merged.names if len(merged.names) > 1 else ()):
+def _with_mistakes(merged: Merged, name: str) -> Iterator[tuple[Finding, Array]]:
+    """The mistakes that are tried, and the result with each."""
+    bases = {"base": merged.base, "other": merged.other_base}
+    for mistake, sentence, result in MISTAKES[name]:
+        yield Finding(mistake.format_map(bases), sentence.format_map(bases)), result(merged)
+    for number, part in enumerate(merged.names if name == OUTPUT and len(merged.names) > 1 else ()):
         yield Finding("part_left_out", f"Part {number + 1}, {part}, is left out."), merged.parts.without(number).output
 
 
-def judge_output(merged: Merged, value: Any) -> MergeVerdict:
-    """Compare an output with the merge; where it differs, with the other base and with the usual mistakes."""
-    given, tolerance, half_units = _given(merged, OUTPUT, value)
-    candidates = {base: merged.in_base(base).output for base in BASES}
-    verdict = _compare(OUTPUT, given, candidates, merged.base, tolerance, half_units)
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """Numbers to compare: on the axes of the merge, with what they may differ by, and what their digits leave open."""
+
+    array: Array
+    tolerance: Tolerance
+    half_units: Array
+
+    def allowed(self, right: Array) -> Array:
+        """By how much each may differ."""
+        return self.tolerance.allowed(self.array, right, self.half_units)
+
+    def differ(self, right: Array) -> Array:
+        """Which of them differ."""
+        return ~self.tolerance.agrees(self.array, right, self.allowed(right))
+
+
+def judge(merged: Merged, name: str, value: Any) -> MergeVerdict:
+    """Compare a result with that of the merge; where it differs, with the other base and with the usual mistakes."""
+    given = _given(merged, name, value)
+    results = {base: merged.in_base(base).output for base in BASES} if name == OUTPUT else {}
+    results |= {merged.base: merged.parts.lse / BASES[merged.base]} if name == LSE else {}
+    agreeing = [base for base, right in results.items() if not given.differ(right).any()]
+    right = results[merged.base]
+    wrong, allowed = given.differ(right), given.allowed(right)
+    with np.errstate(invalid="ignore"):
+        errors = np.nan_to_num(abs(given.array - right), nan=np.inf, posinf=np.inf)
+    errors[~wrong & np.isinf(errors)] = 0.0  # infinities and NaN that are right
+    verdict = MergeVerdict(
+        name=name,
+        count=wrong.size,
+        differ=int(wrong.sum()),
+        max_abs=float(errors.max()),
+        allowed=float(allowed.max()),
+        base=merged.base if merged.base in agreeing else next(iter(agreeing), ""),
+        is_undecided=len(agreeing) > 1,
+    )
     if verdict.agrees:
         return verdict
     with np.errstate(all="ignore"):
-        found = [
-            finding
-            for finding, output in _outputs_with_mistakes(merged)
-            if not _differing(given, output, tolerance, half_units).any()
-        ]
-    return replace(verdict, explanations=tuple(found))
-
-
-def judge_lse(merged: Merged, value: Any) -> MergeVerdict:
-    """Compare a log-sum-exp with that of the merge, in the base of the parts; where it differs, in the other base."""
-    given, tolerance, half_units = _given(merged, LSE, value)
-    right, other = merged.parts.lse / BASES[merged.base], next(base for base in BASES if base != merged.base)
-    verdict = _compare(LSE, given, {merged.base: right}, merged.base, tolerance, half_units)
-    if verdict.agrees:
-        return verdict
-    own, factor = merged.parts, BASES[merged.base]
-    misread = merged.in_base(other).lse / BASES[other]
-    tried = (
-        (f"lse_in_base_{other}", f"The lse is right, but to base {other}.", own.lse / BASES[other]),
-        (WRONG_BASE, f"The lse of the parts is read as a logarithm to base {other}.", misread),
-        (
-            "lse_of_largest",
-            "The lse is the largest of the parts: ln Σ exp(lse − max) is not added.",
-            own.largest / factor,
-        ),
-        ("lse_without_maximum", "The lse lacks the maximum that was subtracted.", (own.lse - own.largest) / factor),
-        ("lse_added", "The lses of the parts are added.", own.lses.sum(axis=0) / factor),
+        tried = list(_with_mistakes(merged, name))
+        at = np.unravel_index(int(np.where(wrong, errors / allowed, -1).argmax()), wrong.shape)
+    return replace(
+        verdict,
+        position=tuple(map(int, at)),
+        given=float(given.array[at]),
+        correct=float(right[at]),
+        explanations=tuple(finding for finding, result in tried if not given.differ(result).any()),
     )
-    found = [
-        Finding(name, sentence)
-        for name, sentence, wrong in tried
-        if not _differing(given, wrong, tolerance, half_units).any()
-    ]
-    return replace(verdict, explanations=tuple(found))
 
 
-def _given(merged: Merged, name: str, value: Any) -> tuple[Array, Tolerance, Array | None]:
-    """Numbers to compare, on the axes of the merge, how far they may differ, and by how much their digits leave open.
+def _given(merged: Merged, name: str, value: Any) -> _Given:
+    """Numbers to compare; raises AttnError where the shape is another.
 
-    A program computes in the type of any part, and rounds lse in it: the larger lse is, the more. Raises AttnError where the
-    shape is another.
+    A program computes in the coarsest type of the parts, and rounds lse in it: the larger lse is, the more.
     """
     array = to_array(value, (name,))
-    found = as_floats(array.array).astype(np.float64)
-    shape = merged.parts.output.shape if name == OUTPUT else merged.parts.lse.shape
-    at = -2 if name == OUTPUT else -1  # of tokens or heads, with the other before it
+    found, dtype = as_floats(array.array).astype(np.float64), _type_of(array)
+    shape, at = (merged.parts.output.shape, -2) if name == OUTPUT else (merged.parts.lse.shape, -1)
     if found.shape != shape and found.ndim > 1 - at and found.swapaxes(at, at - 1).shape == shape:
-        found = found.swapaxes(at, at - 1)
+        found = found.swapaxes(at, at - 1)  # tokens and heads
     if found.shape != shape:
         raise AttnError(f"has the shape {found.shape}", where=name, hint=f"expected {shape}")
-    dtype = coarsest([_type_of(array), merged.dtype, merged.lse_dtype])
-    computed_in = Precision(Precision(dtype).accumulation_dtype)
-    lse = _largest(merged.parts.lses)
+    precision = Precision(Precision(coarsest([dtype, merged.dtype, merged.lse_dtype])).accumulation_dtype)
     size = _largest(merged.parts.outputs) if name == OUTPUT else 1.0
-    rounded_to = Precision(_type_of(array)) if _type_of(array) in HALF else None
-    error = merged.error + UNITS * computed_in.epsilon * (1 + lse) * size
+    error = merged.error + UNITS * precision.epsilon * (1 + _largest(merged.parts.lses)) * size
     half_units = np.full(shape, _typed_error(value))
-    if rounded_to is not None:
-        half_units = np.fmax(half_units, np.nan_to_num(rounded_to.units(found)) / 2)
-    return found, Tolerance(computed_in, "", error=error, rounded_to=rounded_to), half_units
-
-
-def _differing(given: Array, right: Array, tolerance: Tolerance, half_units: Array | None) -> Array:
-    """Where given numbers differ from others."""
-    return ~tolerance.agrees(given, right, _allowed(given, right, tolerance, half_units))
-
-
-def _allowed(given: Array, right: Array, tolerance: Tolerance, half_units: Array | None) -> Array:
-    return tolerance.allowed(given, right, half_units) if given.ndim else np.zeros(())
-
-
-def _compare(
-    name: str,
-    given: Array,
-    candidates: Mapping[str, Array],
-    base: str,
-    tolerance: Tolerance,
-    half_units: Array | None,
-) -> MergeVerdict:
-    """The verdict without explanations: how numbers differ from those of the asked base, and which base agrees."""
-    differs = {own: _differing(given, right, tolerance, half_units) for own, right in candidates.items()}
-    agreeing = [own for own, cells in differs.items() if not cells.any()]
-    right, wrong = candidates[base], differs[base]
-    allowed = _allowed(given, right, tolerance, half_units)
-    with np.errstate(invalid="ignore"):
-        errors = np.where(wrong | np.isfinite(given - right), abs(given - right), 0.0)
-    errors = np.nan_to_num(errors, nan=np.inf, posinf=np.inf)
-    at = np.unravel_index(int(np.where(wrong, errors / np.maximum(allowed, 1e-300), -1).argmax()), given.shape)
-    worst: dict[str, Any] = {}
-    if wrong.any():
-        worst = {"position": tuple(map(int, at)), "given": float(given[at]), "correct": float(right[at])}
-    return MergeVerdict(
-        name,
-        given.size,
-        int(wrong.sum()),
-        float(errors.max(initial=0.0)),
-        float(allowed.max(initial=0.0)),
-        base if base in agreeing else next(iter(agreeing), ""),
-        len(agreeing) > 1,
-        **worst,
-    )
+    if dtype not in HALF:
+        return _Given(found, Tolerance(precision, "", error), half_units)
+    half_units = np.fmax(half_units, np.nan_to_num(Precision(dtype).units(found)) / 2)
+    return _Given(found, Tolerance(precision, "", error, rounded_to=Precision(dtype)), half_units)

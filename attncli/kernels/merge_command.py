@@ -43,7 +43,7 @@ def merge(
     max_size: MaxSize = None,
 ) -> None:
     """Merge parts of one attention, whose keys are no other part's."""
-    from attncli.kernels.merge import AXES, BASES, judge_lse, judge_output, merge_parts
+    from attncli.kernels.merge import AXES, BASES, judge, merge_parts
     from attncli.kernels.merge_document import merge_answer, worked_cell
     from attncli.problem.fields import OUTPUT
 
@@ -64,8 +64,7 @@ def merge(
     streams.write_notes(dict.fromkeys(remark for part in read for remark in part.remarks))
     merged = merge_parts(read, lse_base or "e")
     verdicts = [
-        (judge_output if name == OUTPUT else judge_lse)(merged, value)
-        for name, value in (_read(against, inputs, "against") if against else {}).items()
+        judge(merged, name, value) for name, value in (_read(against, inputs, "against") if against else {}).items()
     ]
     wrong = next((v.position for v in verdicts if v.name == OUTPUT and not v.agrees), None)
     chosen = worked_cell(merged, cell, wrong) if explain else None
@@ -114,17 +113,15 @@ def _checked_file(output: str) -> str:
 
 def _write(merged: "Merged", file: str) -> None:
     """Write the output and the log-sum-exp, each in the type of the parts."""
-    from attncli.base.dtypes import Precision
     from attncli.io.npy import write_npz
     from attncli.io.output_files import atomic_write
     from attncli.io.safetensors import write_tensors
     from attncli.problem.arrays import GivenArray
     from attncli.problem.fields import LSE, OUTPUT
 
-    results = {OUTPUT: (merged.output, merged.dtype), LSE: (merged.lse, merged.lse_dtype)}
-    arrays = {name: (array.astype(Precision(dtype).numpy_name), dtype) for name, (array, dtype) in results.items()}
+    output, lse = GivenArray(merged.output, dtype=merged.dtype), GivenArray(merged.lse, dtype=merged.lse_dtype)
     with atomic_write(file) as stream:
         if file.endswith(".npz"):
-            write_npz(stream, {name: array for name, (array, _) in arrays.items()})
+            write_npz(stream, {OUTPUT: output.array, LSE: lse.array})
         else:
-            write_tensors(stream, {name: GivenArray(array, dtype=dtype) for name, (array, dtype) in arrays.items()})
+            write_tensors(stream, {OUTPUT: output, LSE: lse})

@@ -85,6 +85,8 @@ def _verdict_blocks(verdict: MergeVerdict, base: str) -> Iterator[Block]:
     at = ", ".join(map(str, verdict.position))
     numbers = f"yours {verdict.given:.{DIGITS}g}, correct {verdict.correct:.{DIGITS}g} in base {base}"
     allowed = f"largest error {short_number(verdict.max_abs)}, allowed {short_number(verdict.allowed)}"
+    if np.isinf(verdict.max_abs):
+        allowed = "largest error infinite: NaN or an infinity is on one side alone"
     yield Lines((f"  {allowed}", f"    at {verdict.name}[{at}]: {numbers}"))
 
 

@@ -11,7 +11,7 @@ import pytest
 import attncli
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
-from attncli.kernels.merge import BASES, Merged, MergePart, judge_lse, judge_output, merge_parts, read_part
+from attncli.kernels.merge import BASES, Merged, MergePart, judge, merge_parts, read_part
 from attncli.kernels.merge_document import merge_answer, worked_cell
 from attncli.render.formats import terminal
 from attncli.render.target import TEXT_FILE
@@ -44,7 +44,7 @@ def merged(*cuts: int) -> Merged:
 
 
 def names(output: Array, whole: Merged) -> list[str]:
-    return [found.name for found in judge_output(whole, output).explanations]
+    return [found.name for found in judge(whole, "output", output).explanations]
 
 
 @pytest.mark.parametrize("base", BASES)
@@ -106,8 +106,7 @@ def test_parts_of_a_narrow_type_give_a_whole_of_that_type() -> None:
     parts = [read_part(p.name, p.output.astype(np.float16), p.lse.astype(np.float32)) for p in parts_of(*HALVES)]
     found = merge_parts(parts)
     assert (found.dtype, found.lse_dtype) == ("float16", "float32")
-    assert (found.output == found.output.astype(np.float16)).all()
-    assert (found.lse == found.lse.astype(np.float32)).all()
+    assert (found.output.dtype, found.lse.dtype) == (np.float16, np.float32)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
@@ -118,19 +117,19 @@ def test_a_right_output_agrees_in_each_type(dtype: type[np.floating]) -> None:
     weights /= weights.sum(axis=0)
     outputs = np.stack([p.output for p in parts]).astype(np.float32)
     mine = (weights[..., None] * outputs).sum(axis=0).astype(dtype)
-    verdict = judge_output(merge_parts(parts), mine)
+    verdict = judge(merge_parts(parts), "output", mine)
     assert (verdict.agrees, verdict.base, verdict.is_undecided) == (True, "e", False)
 
 
 def test_the_other_base_is_named() -> None:
-    verdict = judge_output(merge_parts(parts_of(*HALVES, base="2"), "e"), attention_of().output)
+    verdict = judge(merge_parts(parts_of(*HALVES, base="2"), "e"), "output", attention_of().output)
     assert (verdict.agrees, verdict.base) == (False, "2")
     assert [found.name for found in verdict.explanations] == ["splits_merged_in_base_2"]
 
 
 def test_parts_that_weigh_the_same_tell_no_base() -> None:
     parts = [read_part("a", [[1.0]], [0.5]), read_part("b", [[2.0]], [0.5])]
-    assert judge_output(merge_parts(parts), [[1.5]]).is_undecided
+    assert judge(merge_parts(parts), "output", [[1.5]]).is_undecided
 
 
 def test_each_usual_mistake_is_named() -> None:
@@ -165,9 +164,9 @@ def test_mistakes_of_the_log_sum_exp_are_named() -> None:
     largest = np.maximum(one, other)
 
     def found(lse: Array) -> list[str]:
-        return [x.name for x in judge_lse(whole, lse).explanations]
+        return [x.name for x in judge(whole, "lse", lse).explanations]
 
-    assert judge_lse(whole, attention_of().lse).agrees
+    assert judge(whole, "lse", attention_of().lse).agrees
     assert found(attention_of().lse / math.log(2)) == ["lse_in_base_2"]
     assert found(largest) == ["lse_of_largest"]
     assert found(one + other) == ["lse_added"]
