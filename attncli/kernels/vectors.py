@@ -14,21 +14,21 @@ from typing import Any
 from attncli.base.dtypes import Precision, as_floats
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.checks.check import read_expected
-from attncli.checks.compare import Checker
-from attncli.checks.explanations import exact_problem
 from attncli.checks.report import CheckOptions
 from attncli.checks.slips.search import run_attempt, single_attempts
-from attncli.checks.tolerance import compute_reference
+from attncli.checks.tolerance import compute_reference, in_type
 from attncli.io.assemble import assemble
 from attncli.io.problem_files import Origin, RawValue
 from attncli.kernels.domain import Sizes
+from attncli.kernels.trial import SCORES, largest_number
 from attncli.problem.arrays import GivenArray
 from attncli.problem.fields import GRADIENT_PREFIX, LSE, OUTPUT
 from attncli.problem.spec import ProblemSpec
 
 TYPES = ("float32", "float16", "bfloat16")
 STEP = 16  # inputs are multiples of 1/16
+ROUNDINGS = 8  # of a kernel, of the largest number: three times the median of what is measured, more than any
+OF_OPERANDS = 8  # so much smaller is the part of a score that rounding what is multiplied changes
 MARGIN = 2.0  # times the tolerance: what a mistake changes by more is seen, whatever the rounding
 PAGE_SIZE = 4
 LOUD = 64.0  # the factor of queries whose scores overflow exponentials of float32
@@ -131,25 +131,30 @@ class Vector:
         return (OUTPUT, LSE, *(f"{GRADIENT_PREFIX}{key}" for key in made))
 
     @cached_property
-    def results(self) -> Mapping[str, Array]:
-        """The right results, computed in float64."""
-        reference = compute_reference(self.problem, self.names, CheckOptions())
-        return {name: reference.value(name).astype(np.float32) for name in self.names}
+    def _exact(self) -> Mapping[str, Array]:
+        """The right results and the scores, in float64."""
+        reference = compute_reference(self.problem, [*self.names, SCORES], CheckOptions())
+        return {name: reference.value(name) for name in (*self.names, SCORES)}
 
-    def checker(self, dtype: str) -> Checker:
-        """The comparison of its results with those of a kernel of a type."""
-        problem, options = self.problem_in(dtype), CheckOptions()
-        given = {name: GivenArray(array, dtype=dtype) for name, array in self.results.items()}
-        quantities = read_expected(problem, given, options)
-        return Checker(problem, compute_reference(problem, list(quantities), options), quantities, options)
+    @property
+    def results(self) -> Mapping[str, Array]:
+        """The right results."""
+        return {name: self._exact[name].astype(np.float32) for name in self.names}
 
     def tolerances(self, dtype: str) -> dict[str, float]:
         """By how much a number of each result may differ that a right kernel of a type has computed.
 
-        It is measured, and rounded up to a power of 2: machines round the last digits of sums otherwise.
+        Rounding errors grow with the scores and with the largest number of the result, of gradients with that of all.
+        They are not measured, which would give others on each machine, and are rounded up to a power of 2.
         """
-        allowed = _allowed(self.checker(dtype))
-        return {name: 2.0 ** math.ceil(math.log2(allowed[name].max())) for name in self.names}
+        scores, accumulated = largest_number(self._exact[SCORES]), Precision(dtype).accumulation_dtype
+        error = Precision(accumulated).epsilon * (1 + scores)
+        if dtype != accumulated:
+            error += Precision(dtype).epsilon * (1 + scores / OF_OPERANDS)
+        sizes = {name: largest_number(self._exact[name]) for name in self.names}
+        of_gradients = max((size for name, size in sizes.items() if name.startswith(GRADIENT_PREFIX)), default=0.0)
+        sizes |= {name: of_gradients for name in sizes if name.startswith(GRADIENT_PREFIX)}
+        return {name: 2.0 ** math.ceil(math.log2(ROUNDINGS * error * size)) for name, size in sizes.items()}
 
     @cached_property
     def reveals(self) -> dict[str, list[str]]:
@@ -157,10 +162,10 @@ class Vector:
 
         One that is revealed changes a number by more than MARGIN times the tolerance of the type, in each variant.
         """
-        checker = self.checker(self.row.dtype)
-        allowed, first = _allowed(checker), dict[str, int]()
+        allowed, first = self.tolerances(self.row.dtype), dict[str, int]()
+        exact = in_type(self.problem, "float64")
         on_demand = tuple(name for name in self.names if name != OUTPUT)
-        for attempt in single_attempts(exact_problem(checker), self.row.dtype, on_demand, has_examples=True):
+        for attempt in single_attempts(exact, self.row.dtype, on_demand, has_examples=True):
             try:
                 with np.errstate(all="ignore"):
                     values = run_attempt(attempt, self.names)
@@ -169,23 +174,14 @@ class Vector:
             seen = (
                 at
                 for at, name in enumerate(self.names)
-                if name in values and _is_seen(as_floats(values[name]), checker.reference.value(name), allowed[name])
+                if name in values and _is_seen(as_floats(values[name]), self._exact[name], allowed[name])
             )
             slip = attempt.slips[0]
             first[slip] = max(first.get(slip, 0), next(seen, len(self.names)))
         return {name: [slip for slip, own in first.items() if own == at] for at, name in enumerate(self.names)}
 
 
-def _allowed(checker: Checker) -> dict[str, Array]:
-    """The difference that is allowed of each number of each result."""
-    found = {}
-    for name, numbers in checker.quantities.items():
-        computed = checker.reference.value(name)
-        found[name] = checker.tolerance(name).allowed(as_floats(numbers.array), computed, numbers.half_units)
-    return found
-
-
-def _is_seen(wrong: Array, right: Array, allowed: Array) -> bool:
+def _is_seen(wrong: Array, right: Array, allowed: float) -> bool:
     """Whether a number is wrong by more than the tolerance and its margin."""
     if wrong.shape != right.shape:
         return True

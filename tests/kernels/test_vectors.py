@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from attncli.base.dtypes import Precision
-from attncli.checks.check import check
+from attncli.checks.check import check, read_expected
+from attncli.checks.compare import Checker
 from attncli.checks.report import CheckOptions
 from attncli.checks.slips import SLIPS
 from attncli.checks.slips.search import attempts, run_attempt
-from attncli.checks.tolerance import in_type
+from attncli.checks.tolerance import compute_reference, in_type
 from attncli.kernels.vector_files import KINDS, MANIFEST, Pack
 from attncli.kernels.vectors import ROWS, STEP, TYPES, VectorRow, make_vector
 from attncli.problem.arrays import GivenArray
@@ -85,6 +86,23 @@ def test_a_mistake_that_a_vector_reveals_changes_its_output_beyond_the_tolerance
             close = wrong.shape == right.shape and np.allclose(wrong, right, rtol=0, atol=tolerance, equal_nan=True)
             assert not close, attempt.slips[0]
     assert len(claimed) > 10
+
+
+@each_row
+def test_the_tolerance_is_no_less_than_the_error_of_a_right_kernel_and_not_much_more(row: VectorRow) -> None:
+    vector, options = make_vector(row), CheckOptions()
+    problem = vector.problem_in(row.dtype)
+    given = {name: GivenArray(array, dtype=row.dtype) for name, array in vector.results.items()}
+    checker = Checker(
+        problem, compute_reference(problem, list(given), options), read_expected(problem, given, options), options
+    )
+    stated = vector.tolerances(row.dtype)
+    for name, numbers in checker.quantities.items():
+        allowed = (
+            checker.tolerance(name).allowed(numbers.array, checker.reference.value(name), numbers.half_units).max()
+        )
+        assert allowed <= stated[name], name
+        assert stated[name] < 100 * allowed or row.is_loud, name
 
 
 @pytest.mark.parametrize(("name", "slip"), TELLING.items())
