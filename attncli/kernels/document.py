@@ -8,7 +8,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.program import __version__
 from attncli.base.text import count_of, escape_control, join_words
 from attncli.checks.bugs import bugs
-from attncli.checks.document import slip_lines
+from attncli.checks.document import passed_line, slip_lines
 from attncli.checks.quantity import AGREES, DIFFERS, quantity_blocks
 from attncli.kernels.cases import BOUNDS, MEMORIES
 from attncli.kernels.domain import Sizes
@@ -123,6 +123,8 @@ def _sections(report: TrialReport, decimals: int, file: str | None) -> Iterator[
         verdict_line(report),
         Lines(tuple(f"  {line}" for line in (*lines, *untried, *stopped)), "dim"),
     ]
+    if report.passed is not None:
+        blocks.append(Lines((passed_line(report.passed),)))
     yield Section("", blocks=tuple(blocks))
     if report.laws:
         yield Section("", blocks=(Lines(tuple(_law_lines(report.laws))),))
@@ -323,6 +325,7 @@ def trial_object(report: TrialReport, seed: int) -> dict[str, Any]:
         "called": list(report.called),
         "untried": list(report.untried),
         "compared": list(report.compared),
+        "passed": None if report.passed is None else list(report.passed),
         "explained_by": [{**vars(x), "slips": list(x.slips)} for x in report.explanations],
         "smallest": None if report.smallest is None else _smallest_object(report.smallest),
         "laws": [{**vars(law), "sizes": law.sizes and vars(law.sizes)} for law in report.laws],

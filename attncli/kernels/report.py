@@ -87,6 +87,7 @@ class TrialReport:
     is_stopped: bool = False  # whether inputs were left out after too many crashes
     is_interrupted: bool = False  # by Ctrl-C
     laws: tuple[LawResult, ...] = ()
+    passed: tuple[str, ...] | None = None  # mistakes that the tolerance given lets pass; None where none was
     telling: int = 0  # inputs with more than one tile of keys, and more than one head or batch item
 
     @property

@@ -13,6 +13,7 @@ from attncli.io.problem_files import Origin, RawValue
 from attncli.kernels.borders import find_domain, find_precision
 from attncli.kernels.calls import NO_HEADS, PASSED_KEYS, Interface, parameters_said
 from attncli.kernels.cases import CaseMaker, KernelCase
+from attncli.kernels.chosen_tolerance import find_passed
 from attncli.kernels.domain import Domain
 from attncli.kernels.laws import try_laws
 from attncli.kernels.probing import find_call, find_mask
@@ -122,7 +123,8 @@ def _run(trial: Trial, domain: Domain) -> TrialReport:
         raise AttnError(f"it refuses every input: it {sentence}", where=trial.interface.function, hint=CALL_HINT)
     trial.untried += [f"{count_of(number, 'input')}: it {sentence}" for sentence, number in refusals.items()]
     report = _report(trial, domain, count, len(failures))
-    report = replace(report, is_stopped=is_stopped, is_interrupted=is_interrupted, telling=telling)
+    passed = find_passed(trial, cases[:count], report.compared)
+    report = replace(report, is_stopped=is_stopped, is_interrupted=is_interrupted, telling=telling, passed=passed)
     return report if not failures else _with_smallest(trial, domain, report, failures)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
@@ -182,10 +182,16 @@ def attempts(problem: ProblemSpec, dtype: str | None = None) -> Iterator[Attempt
         yield from with_slip(own, slip)
 
 
-def single_attempts(problem: ProblemSpec, dtype: str, on_demand: tuple[str, ...]) -> Iterator[Attempt]:
-    """Every possible variant of every slip in a whole problem, except those that fail to compute."""
+def single_attempts(
+    problem: ProblemSpec, dtype: str, on_demand: tuple[str, ...], *, has_examples: bool = False
+) -> Iterator[Attempt]:
+    """Every possible variant of every slip in a whole problem, except those that fail to compute.
+
+    Slips whose number is found by a search are left out, unless it `has_examples` of them.
+    """
     search = _Search(problem, lambda _: False, DEFAULT_LIMITS, dtype, NO_PRIORITY, on_demand)
-    yield from (attempt for attempt in search.singles() if attempt.part == ALL)
+    made = chain(search.singles(), search.examples() if has_examples else ())
+    yield from (attempt for attempt in made if attempt.part == ALL)
 
 
 def with_slip(attempt: Attempt, slip: Slip, number: Number | None = None) -> Iterator[Attempt]:
