@@ -84,10 +84,11 @@ def _sums(case: Computation, expected: Mapping[str, Array]) -> _Sums | None:
     return _Sums(scores, empty, content_of, slots, value, found[at][:, few], own[at][:, few])
 
 
-def _range_of_rows(case: Computation, expected: Mapping[str, Array], kinds: Sequence[str]) -> Iterator[tuple[int, ...]]:
+def range_of_rows(case: Computation, expected: Mapping[str, Array], kinds: Sequence[str]) -> Iterator[tuple[int, ...]]:
     """The first and the number of some rows that do not give what they should, of each of some kinds.
 
-    Their keys and values are 0 (`empty`), their values alone (`valueless`), or they are left out (`missing`).
+    Their keys and values are 0 (`empty`), their values alone (`valueless`), they are left out (`missing`), or read
+    twice (`twice`).
     """
     keys = case.key_count
     sums = _sums(case, expected) if 1 < keys <= MAX_KEYS else None
@@ -100,11 +101,16 @@ def _range_of_rows(case: Computation, expected: Mapping[str, Array], kinds: Sequ
         nearest = []
         for count in range(1, min(keys, MAX_EMPTY + 1)):
             missing = summed[:, count:] - summed[:, :-count]
-            left = totals[:, -1:] - (totals[:, count:] - totals[:, :-count])
+            own_part, all_keys = totals[:, count:] - totals[:, :-count], totals[:, -1:]
             of_zeros = others[:, count:] - others[:, :-count]
-            total = {"empty": left + of_zeros, "valueless": totals[:, -1:], "missing": left}[kind]
+            total = {
+                "empty": all_keys - own_part + of_zeros,
+                "valueless": all_keys,
+                "missing": all_keys - own_part,
+                "twice": all_keys + own_part,
+            }[kind]
             with np.errstate(all="ignore"):
-                output = (summed[:, -1:] - missing) / total[..., None]
+                output = (summed[:, -1:] + (missing if kind == "twice" else -missing)) / total[..., None]
             distances = sums.distance(np.moveaxis(output, 1, 0))
             nearest.append((float(distances.min()), int(distances.argmin()), count))
         distance, first, count = min(nearest)
@@ -113,7 +119,7 @@ def _range_of_rows(case: Computation, expected: Mapping[str, Array], kinds: Sequ
 
 
 def _missing_rows(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
-    for first, count in _range_of_rows(case, expected, ("missing",)):
+    for first, count in range_of_rows(case, expected, ("missing",)):
         if first + count < case.key_count:  # others are a tail
             yield first, count
 
@@ -126,7 +132,7 @@ def _before(x: Array) -> Array:
 
 @plan_slip(
     "weights are a softmax, of several keys",
-    number=FittedNumber("first_and_count", solve=partial(_range_of_rows, kinds=("empty", "valueless"))),
+    number=FittedNumber("first_and_count", solve=partial(range_of_rows, kinds=("empty", "valueless"))),
 )
 def rows_of_zeros(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
     """Some keys and values are 0, as rows of a cache that were not written, and take part in the softmax."""
