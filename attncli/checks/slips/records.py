@@ -290,8 +290,8 @@ def add_slips(decorate: Decorator, rows: Mapping[str, tuple[str, Change]]) -> No
     """Register the slips of a family, which apply in the same place: by name the sentence of each, and its change."""
     for name, (sentence, change) in rows.items():
 
-        def own(case: Computation, *numbers: Number, change: Change = change) -> Iterator[Variant]:
-            return change(case, *numbers)
+        def own(case: Computation, *found: Any, change: Change = change) -> Iterator[Variant]:
+            return change(case, *found)
 
         own.__name__, own.__doc__ = name, sentence
         decorate(own)
