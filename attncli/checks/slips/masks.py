@@ -331,6 +331,28 @@ def _window_by_tiles(query_positions: Array, key_positions: Array, *, left: floa
     return visible
 
 
+@plan_slip("there is a window", _rule("window"))
+def window_side_misread(case: Computation, window: Node) -> Iterator[Variant]:
+    """A side of the window is left out, or has the length of the other."""
+    left, right = (float(window.options[side]) for side in ("left", "right"))
+    is_causal = "causal" in rules_of(case)
+    sides = {f"The window has {left:g} keys after a query too, as many as before it.": (left, left)}
+    if not is_causal:
+        sides |= {
+            f"The window has {right:g} keys before a query, as many as after it.": (right, right),
+            "The sides of the window are exchanged: left is right.": (right, left),
+            "The window has no right side: a query sees all keys after it.": (left, math.inf),
+            "The window has no left side: a query sees all keys before it.": (math.inf, right),
+        }
+    is_known = {(left, 0.0 if is_causal else right), (math.inf, math.inf)}
+    for sentence, (before, after) in sides.items():
+        if (before, after) not in is_known:
+            is_known.add((before, after))
+            changed = case.with_nodes(replace(window, options={**window.options, "left": before, "right": after}))
+            without = ", and the causal mask is left out." if is_causal else "."
+            yield Variant(_without_rules(changed, "causal") if is_causal else changed, sentence[:-1] + without)
+
+
 def _sides(case: Computation) -> Sequence[float]:
     """How many keys before its own a query may see."""
     return range(min(case.key_count - 1, 257))
@@ -445,6 +467,20 @@ def key_lengths_off(case: Computation, _: Node, number: int) -> Iterator[Variant
     size, what = abs(number), "padding takes part" if number > 0 else "the last real keys do not take part"
     direction = "large" if number > 0 else "small"
     yield Variant(changed, f"The lengths of the keys are {size} too {direction}: {what}.")
+
+
+@plan_slip("batch items have padding, on the left or on the right")
+def padding_on_other_side(case: Computation) -> Iterator[Variant]:
+    """Left padding is read as right padding, or right padding as left."""
+    for name, rule in rules_of(case).items():
+        if _base_name(name) not in ("key_mask", "key_lengths") or rule.shape[-2] != 1:
+            continue
+        shown = evaluate_names(case.plan, case.problem, [rule.name], case.problem.precision)[rule.name]
+        steps = np.diff(shown.astype(int), axis=-1)
+        for side, other, step in (("left", "right", 1), ("right", "left", -1)):
+            if (steps == step).any() and (steps != -step).all() and (abs(steps).sum(axis=-1) <= 1).all():
+                changed = case.with_changed_value(rule.name, lambda x: x[..., ::-1])
+                yield Variant(changed, f"Padding on the {side} is read as padding on the {other}.")
 
 
 def _page_sizes(case: Computation) -> Sequence[float]:

@@ -1,6 +1,6 @@
 """Slips of rows: of keys and values that are empty, stale or in another page, and of the results of queries."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -187,22 +187,24 @@ def _repeated(x: Array, *, rows: int) -> Array:
     return np.concatenate([x[..., :-rows, :], x[..., -2 * rows : -rows, :]], axis=-2)
 
 
-def _page_pairs(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
-    """The tokens of a page, and two pages that are exchanged."""
+def _page_pairs(
+    case: Computation, expected: Mapping[str, Array], change: Callable[[Array], Array]
+) -> Iterator[tuple[int, ...]]:
+    """The tokens of a page, and two pages that are exchanged, or of which the first is replaced by the other."""
     sums = _sums(case, expected)
     if sums is None:
         return
     for tokens in PAGES:
         count = sums.scores.shape[-1] // tokens
         if 2 <= count <= MAX_PAGES:
-            distances = np.min([sums.distance(output) for output in _with_pages(sums, tokens, count)], axis=0)
+            distances = np.min([sums.distance(output) for output in _with_pages(sums, tokens, count, change)], axis=0)
             one, other = np.unravel_index(int(np.argmin(distances)), distances.shape)
             if distances[one, other] < NEAR**2:
-                yield tokens, int(min(one, other)), int(max(one, other))
+                yield tokens, int(one), int(other)
 
 
-def _with_pages(sums: _Sums, tokens: int, count: int) -> Iterator[Array]:
-    """Outputs [i j r e] with the pages i and j exchanged: of values, of keys and values, of keys."""
+def _with_pages(sums: _Sums, tokens: int, count: int, change: Callable[[Array], Array]) -> Iterator[Array]:
+    """Outputs [i j r e] with the pages i and j exchanged, or i replaced: of values, of keys and values, of keys."""
 
     def paged(x: Array) -> Array:
         return x[:, : tokens * count].reshape(len(x), count, tokens, *x.shape[2:])
@@ -218,25 +220,53 @@ def _with_pages(sums: _Sums, tokens: int, count: int) -> Iterator[Array]:
         (np.einsum("rijp,ripe->ijre", powers, values), powers.sum(axis=-1)),
     ]
     for sums_of_pages, totals in exchanged:
-        output = summed + _change(sums_of_pages)
-        divisor = total if totals is None else total + _change(np.moveaxis(totals, 0, -1))
+        output = summed + change(sums_of_pages)
+        divisor = total if totals is None else total + change(np.moveaxis(totals, 0, -1))
         with np.errstate(all="ignore"):
             yield output / divisor[..., None]
 
 
-def _change(of_pages: Array) -> Array:
+def _replacing(of_pages: Array) -> Array:
+    """How a sum changes where i has what j has."""
+    return of_pages - np.einsum("ii...->i...", of_pages)[:, None]
+
+
+def _exchanging(of_pages: Array) -> Array:
     """How a sum changes where i has what j had and the reverse, from what each slot i has with the content of j."""
     own = np.einsum("ii...->i...", of_pages)
     change: Array = of_pages + of_pages.swapaxes(0, 1) - own[:, None] - own[None]
     return change
 
 
-@plan_slip("there are several pages of keys and values", number=FittedNumber("tokens_and_pages", solve=_page_pairs))
+@plan_slip(
+    "there are several pages of keys and values",
+    number=FittedNumber("tokens_and_pages", solve=partial(_page_pairs, change=_exchanging)),
+)
 def pages_exchanged(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
     """Two pages of the values, of the keys, or of both are exchanged, as by a page table that is wrong."""
     tokens, one, other = number
     for changed, what in with_changed_rows(case, (["value"], BOTH, ["key"]), _exchanged, pages=tuple(number)):
         yield Variant(changed, f"The pages {one} and {other} of the {what}, of {tokens} tokens, are exchanged.")
+
+
+@plan_slip(
+    "there are several pages of keys and values",
+    number=FittedNumber("tokens_and_pages", solve=partial(_page_pairs, change=_replacing)),
+)
+def page_of_another(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
+    """A page of the values, of the keys, or of both is another one, as by one wrong entry of a page table."""
+    tokens, one, other = number
+    where = f"page {other}, its neighbour" if abs(one - other) == 1 else f"page {other}"
+    for changed, what in with_changed_rows(case, (["value"], BOTH, ["key"]), _replaced, pages=tuple(number)):
+        yield Variant(changed, f"Page {one} of the {what}, of {tokens} tokens, is read from {where}.")
+
+
+def _replaced(x: Array, *, pages: Sequence[int]) -> Array:
+    """Rows of which one page has those of another."""
+    tokens, one, other = pages
+    replaced = np.array(x)
+    replaced[..., one * tokens : (one + 1) * tokens, :] = x[..., other * tokens : (other + 1) * tokens, :]
+    return replaced
 
 
 def _exchanged(x: Array, *, pages: Sequence[int]) -> Array:

@@ -114,9 +114,7 @@ def divided_in_each_tile(case: Computation, number: int) -> Iterator[Variant]:
     yield from _with_context(case, _divided_in_tiles, sentence, tile=number, adds_up=True)
 
 
-def _divided_in_tiles(
-    scores: Array, value: Array, *, temperature: float, tile: int, adds_up: bool = False
-) -> Array:
+def _divided_in_tiles(scores: Array, value: Array, *, temperature: float, tile: int, adds_up: bool = False) -> Array:
     """A weighted sum that is divided after each tile by the sum so far, or by that of the tile."""
     shape = (*scores.shape[:-1], 1)
     largest, total, output = np.full(shape, -np.inf), np.zeros(shape), np.zeros((*shape[:-1], value.shape[-1]))

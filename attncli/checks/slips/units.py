@@ -102,10 +102,11 @@ def _tile_sizes(case: Computation, rows: str = "m") -> Sequence[float]:
 
 def _moved(what: str, unit: str, tile: int) -> Iterator[tuple[str, dict[str, Any]]]:
     """How rows of tiles are mistaken, after the sentence that says so."""
-    of_tile, one = f"{'row' if tile == 1 else f'tile of {tile} {unit}s'}", "row" if tile == 1 else f"tile of {tile}"
+    units = {"key": "keys", "query": "queries"}[unit]
+    of_tile, one = f"{'row' if tile == 1 else f'tile of {tile} {units}'}", "row" if tile == 1 else f"tile of {tile}"
     are = "are" if what in ARE else "is"
     yield f"Each {of_tile} has the {what} of the first one.", {"by": None}
-    late = f"The {what} {are} one {one} late: each {'row' if tile == 1 else 'tile'} has that of the one before it."
+    late = f"The {what} {are} one {one} late: each has that of the one before it."
     yield late, {"by": -tile}
     yield f"The {what} {are} one {one} late, and zeros for the first one.", {"by": -tile, "is_filled": True}
     yield f"The {what} {are} one {one} early, and the last one is read twice.", {"by": tile}
@@ -153,13 +154,30 @@ def queries_of_other_tile(case: Computation, number: int) -> Iterator[Variant]:
     return _arrays_in_tiles(case, "n", "query", number)
 
 
+@plan_slip("sequences are packed", number=FittedNumber("rows", lambda _: (1, -1), is_whole=True, usual=(1, -1)))
+def later_sequences_late(case: Computation, number: int) -> Iterator[Variant]:
+    """Sequences after the first are one row late: they read keys, values or both of the row before each, or after it."""
+    bounds = case.problem.cu_seqlens if case.problem.cu_seqlens_k is None else case.problem.cu_seqlens_k
+    for words in () if bounds is None else (BOTH, ["value"], ["key"]):
+        options = {"first": int(bounds[1]), "by": -number}
+        for changed, what in with_changed_rows(case, (words,), _moved_from, **options):
+            when = "late" if number > 0 else "early"
+            yield Variant(changed, f"The {what} of the packed sequences after the first are read one row {when}.")
+
+
+def _moved_from(x: Array, *, first: int, by: int) -> Array:
+    """Rows of which those from one on are others, so many after or before them, as far as there are any."""
+    rows = np.arange(x.shape[-2])
+    return x.take(np.where(rows < first, rows, np.clip(rows + by, 0, len(rows) - 1)), axis=-2)
+
+
 @plan_slip("positions are counted", number=FittedNumber("tile", _tile_sizes, is_whole=True))
 def positions_by_tile(case: Computation, number: int) -> Iterator[Variant]:
     """Rope or a bias counts positions from the beginning of a tile or chunk, or counts what is before that twice."""
     readers = [(f"rotated_{word}", "positions", word) for word in ("query", "key")]
     readers += [("position_bias", f"{word}_positions", word) for word in ("query", "key")]
     found = [one for one in readers if one[1] in getattr(case.node(one[0]), "inputs", {})]
-    for some in ([found[:1], found[1:2], found[:2]] if len(found) > 1 else [found] if found else []):
+    for some in [found[:1], found[1:2], found[:2]] if len(found) > 1 else [found] if found else []:
         words = {"query": "queries", "key": "keys"}
         whose = " and ".join(words[word] for *_, word in some)
         for is_twice in (False, True):
@@ -169,7 +187,14 @@ def positions_by_tile(case: Computation, number: int) -> Iterator[Variant]:
                 options = {"tile": number, "is_twice": is_twice}
                 inputs = {"positions": before.name}
                 own = Node(
-                    case.new_name(f"{word}_positions_in_{name}"), "p", "", before.axes, "align", _within, inputs, options
+                    case.new_name(f"{word}_positions_in_{name}"),
+                    "p",
+                    "",
+                    before.axes,
+                    "align",
+                    _within,
+                    inputs,
+                    options,
                 )
                 changed = changed.with_nodes(own).with_inputs(name, **{argument: own.name})
             count = f"The positions of {whose} are counted from the beginning of their tile of {number}."
@@ -243,7 +268,9 @@ def part_not_written(case: Computation, context: Node, number: Sequence[float]) 
     is_one = first == last or step > 1
     value = "NaN" if isnan(fill) else "0"
     changed = case.with_changed_value("context", _filled, options=options)
-    sentence = f"{which} of the output {'is' if is_one else 'are'} {value}, as where {'it is' if is_one else 'they are'}"
+    sentence = (
+        f"{which} of the output {'is' if is_one else 'are'} {value}, as where {'it is' if is_one else 'they are'}"
+    )
     yield Variant(changed, f"{sentence[0].upper()}{sentence[1:]} not written.")
 
 
