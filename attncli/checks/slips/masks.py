@@ -487,12 +487,29 @@ def _page_sizes(case: Computation) -> Sequence[float]:
     return [size for size in (2, 4, 8, 16, 32, 64, 128, 256) if size <= case.key_count]
 
 
-@plan_slip("keys have lengths", _rule("key_lengths"), number=FittedNumber("block", _page_sizes, is_whole=True))
-def last_block_read_whole(case: Computation, _: Node, number: int) -> Iterator[Variant]:
+def _padding(case: Computation) -> Node | None:
+    """The rule of lengths of keys, or else of a mask of keys."""
+    rules = rules_of(case)
+    return rules.get("key_lengths", rules.get("key_mask"))
+
+
+@plan_slip("keys have lengths or a mask", _padding, number=FittedNumber("block", _page_sizes, is_whole=True))
+def last_block_read_whole(case: Computation, padding: Node, number: int) -> Iterator[Variant]:
     """The lengths of the keys are rounded up to whole blocks or pages: the padding in the last one takes part."""
-    options = {"size": number, "most": case.key_count}
-    changed = case.with_changed_value("key_lengths", _in_blocks, options=options)
-    yield Variant(changed, f"The last block of {number} keys is read whole: the padding in it takes part.")
+    sentence = f"The last block of {number} keys is read whole: the padding in it takes part."
+    if "key_lengths" in rules_of(case):
+        options = {"size": number, "most": case.key_count}
+        yield Variant(case.with_changed_value("key_lengths", _in_blocks, options=options), sentence)
+    else:
+        yield Variant(case.with_changed_value(padding.name, _whole_blocks, options={"size": number}), sentence)
+
+
+def _whole_blocks(shown: Array, *, size: int) -> Array:
+    """A mask that shows all keys of the blocks of which it shows any."""
+    keys = shown.shape[-1]
+    filled = np.concatenate([shown, np.zeros((*shown.shape[:-1], -keys % size), dtype=bool)], axis=-1)
+    blocks = filled.reshape(*shown.shape[:-1], -1, size).any(axis=-1)
+    return np.repeat(blocks, size, axis=-1)[..., :keys]
 
 
 def _in_blocks(x: Array, *, size: int, most: int) -> Array:

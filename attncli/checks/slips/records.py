@@ -333,6 +333,12 @@ def tile_sizes(key_count: int) -> Sequence[int]:
     return [size for size in dict.fromkeys((*powers, *others)) if size < key_count]
 
 
+def usual_tile_sizes(count: int) -> Sequence[int]:
+    """The sizes of tiles of rows that kernels have; all sizes where rows are few."""
+    usual = (16, 32, 64, 128, 256, 512, 1)
+    return [size for size in usual if size < count] if count > FEW_KEYS else tile_sizes(count)
+
+
 def without(case: Computation, key: str) -> Iterator[Variant]:
     """The problem without the value of a key, where it has one."""
     if getattr(case.problem, key) is not None:

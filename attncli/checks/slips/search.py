@@ -1,14 +1,15 @@
 """The search for slips: attempts with slips in them, and which of them explain numbers or would go unnoticed."""
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
+from itertools import islice, product
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.base.text import join_words
-from attncli.checks.slips.fit import nearest_factor, nearest_size, nearest_whole, size_of
+from attncli.checks.slips.fit import MUCH_NEARER, nearest_factor, nearest_size, nearest_whole, size_of
 from attncli.checks.slips.parts import (
     ALL,
     NO_PRIORITY,
@@ -270,6 +271,9 @@ class Evidence:
 DEFAULT_LIMITS = SearchLimits()
 FAR = 8.0  # times a number: where that explains what is expected as well, the number is not determined
 MOST_OTHERS = 40  # whole numbers near the one that was found, which may fit as well
+FACTORS = ("scale_factor", "output_factor")  # slips that are fitted together with another one
+FEW_FACTORS = (0.25, 0.6, 1.6, 4.0)  # that are tried first
+MOST_STARTS, MOST_FACTOR = 6, 1e3
 NEAR_KNOWN = 0.02  # a number that people know is tried where the one that was found is so near
 
 
@@ -318,6 +322,8 @@ def explain(
     singles = search.tried_count
     if not found and not skips_pairs():
         found = rank(explaining(search.pairs()))
+        if not found and evidence is not None:
+            found = rank(explaining(search.with_factors(evidence)))
     found = [search.with_bound(attempt) for attempt in found]
     return SearchResult(tuple(found), search.tried_count, search.tried_count - singles, tuple(search.untried))
 
@@ -474,6 +480,47 @@ class _Search:
                     attempt = made(value)
                     if attempt is not None:
                         yield attempt
+
+    def with_factors(self, evidence: Evidence) -> Iterator[Attempt]:
+        """The pairs of a slip and a factor of the scores or the output that come much nearer than what is right.
+
+        A few factors are tried with each slip, and the search goes on from those that come nearest.
+        """
+        own = self._start(Needs(), self.limits.fit_cells)
+        right = math.inf if own is None else size_of(evidence.measure(own))
+        starts = [
+            (size, at, first, SLIPS[name], factor)
+            for at, (first, name) in enumerate(product(self._firsts(), FACTORS))
+            if self.limits.clock() <= self.end
+            for factor, size in self._sizes(first, SLIPS[name], evidence)
+        ]
+        for _, _, first, slip, start in sorted(starts, key=lambda one: one[:2])[:MOST_STARTS]:
+
+            def made(value: float, first: Attempt = first, slip: Slip = slip) -> Attempt | None:
+                return next(self._made(first, slip, value), None)
+
+            def residuals(value: float, make: Callable[[float], Attempt | None] = made) -> Array | None:
+                attempt = make(value)
+                return None if attempt is None else evidence.measure(attempt)
+
+            for found in nearest_factor(residuals, [start], math.inf if right == 0 else right * MOST_FACTOR):
+                if size_of(residuals(found)) < MUCH_NEARER * right:
+                    yield from filter(None, map(made, (*_rounder(found), found)))
+
+    def _firsts(self) -> Iterator[Attempt]:
+        """The slips that are paired, each alone, in a part in which a number is looked for."""
+        for slip in self.slips:
+            start = self._start(_needs_of(slip), self.limits.fit_cells) if slip.is_paired else None
+            if start is not None and not self._takes_long(_needs_of(slip)) and not slip.is_rounding:
+                yield from self._made(start, slip)
+
+    def _sizes(self, first: Attempt, slip: Slip, evidence: Evidence) -> Iterator[tuple[float, float]]:
+        """Each of a few factors with how far the attempt is from what is expected."""
+        for factor in FEW_FACTORS:
+            attempt = next(self._made(first, slip, factor), None)
+            measured = None if attempt is None else evidence.measure(attempt)
+            if measured is not None:
+                yield factor, size_of(measured)
 
     def _start(self, needs: Needs, cells: int | None = None) -> Attempt | None:
         """The right computation that slips are made in; None where they need all of too many queries.

@@ -18,6 +18,7 @@ from attncli.checks.slips.records import (
     plan_slip,
     text_of,
     tile_sizes,
+    usual_tile_sizes,
 )
 from attncli.checks.slips.scale import own_scale
 from attncli.checks.slips.softmax import softmax_node
@@ -35,10 +36,12 @@ Attend = Callable[..., Array]
 
 
 TILE = FittedNumber("tile", lambda case: tile_sizes(case.key_count), is_whole=True)
+USUAL_TILE = FittedNumber("tile", lambda case: usual_tile_sizes(case.key_count), is_whole=True)
 TAIL = FittedNumber("keys", lambda case: range(1, min(case.key_count, MAX_TAIL + 1)), is_whole=True, is_size=True)
 ZERO_KEYS = FittedNumber("keys", lambda _: range(1, MAX_ZERO_KEYS + 1), is_whole=True, is_size=True)
 POINT = FittedNumber("keys", lambda case: range(1, case.key_count), is_whole=True, is_size=True)
 SPLIT = FittedNumber("splits", lambda case: [n for n in SPLITS if n <= case.key_count], is_whole=True)
+AVERAGED = replace(SPLIT, usual=(2,))  # halves, also in pairs
 START = FittedNumber(
     "value", lambda _: [-start for start in (0.0, 1e2, 1e3, 1e4, 5e4, 1e5)], is_whole=True, usual=STARTS
 )
@@ -104,7 +107,7 @@ add_slips(
 )
 
 
-@plan_slip(WHERE, _sums_values, number=TILE)
+@plan_slip(WHERE, _sums_values, number=USUAL_TILE)
 def divided_in_each_tile(case: Computation, number: int) -> Iterator[Variant]:
     """The sum of values is divided by the sum of exponentials in each tile, not once after the last."""
     tile = f"tile of {count_of(number, 'key')}"
@@ -175,7 +178,7 @@ def tail_dropped(case: Computation, number: int) -> Iterator[Variant]:
     yield from _with_context(case, _without_tail, sentence, count=number)
 
 
-@plan_slip(WHERE, _sums_values, number=SPLIT)
+@plan_slip(WHERE, _sums_values, number=AVERAGED)
 def splits_averaged(case: Computation, number: int) -> Iterator[Variant]:
     """The results of splits of the keys are averaged without the weights that their sums give them."""
     sentence = f"The results of {number} splits of the keys are averaged, each with the same weight."

@@ -8,14 +8,13 @@ from typing import Any
 from attncli.base.lazy_numpy import Array, np
 from attncli.checks.slips.maps import expected_context, with_changed_rows
 from attncli.checks.slips.masks import rules_of
-from attncli.checks.slips.records import Computation, FittedNumber, Variant, evaluate_names, plan_slip
+from attncli.checks.slips.records import Computation, FittedNumber, Variant, evaluate_names, plan_slip, usual_tile_sizes
 from attncli.checks.slips.rows import BOTH, range_of_rows
 from attncli.checks.slips.scores import biases_of
 from attncli.checks.slips.softmax import softmax_node
 from attncli.plan.graph import Node
 
 UNITS = {"h": "head", "b": "batch item"}
-TILES = (16, 32, 64, 128, 256, 1, 2, 4, 8)  # rows of a tile, the usual ones first
 AXES = {"n": "row", "e": "feature", "h": "head", "b": "batch item"}  # of an output, in which a part is not written
 WHAT = {"position_bias": "position bias", "beta": "update rate", "past_state": "past state"}
 ARE = ("queries", "keys", "values", "keys and values", "key_lengths")
@@ -96,8 +95,7 @@ def input_of_other_item(case: Computation) -> Iterator[Variant]:
 
 
 def _tile_sizes(case: Computation, rows: str = "m") -> Sequence[float]:
-    """The usual sizes of tiles of which there are several."""
-    return [size for size in TILES if size < case.plan.axis_length(rows)]
+    return usual_tile_sizes(case.plan.axis_length(rows))
 
 
 def _moved(what: str, unit: str, tile: int) -> Iterator[tuple[str, dict[str, Any]]]:
