@@ -27,6 +27,7 @@ from attncli.problem.spec import ProblemSpec
 
 FINITE_FILL = -1e9  # the number that is often written for −∞
 POSITIONS = "query_positions"
+MAX_BOUNDS = 8  # between packed sequences, each of which may be off
 
 
 def rules_of(case: Computation) -> dict[str, Node]:
@@ -387,10 +388,14 @@ def sequence_bounds_off(case: Computation, number: int) -> Iterator[Variant]:
     moved = {name: _moved(bounds, number) for name, bounds in given.items() if bounds is not None}
     if any((np.diff(bounds) < 0).any() for bounds in moved.values()):
         return
-    rows = count_of(abs(number), "row")
-    sentence = f"The bounds between packed sequences are {rows} too {'late' if number > 0 else 'early'}."
-    changes: dict[str, Any] = moved
-    yield Variant(replace(problem, **changes), sentence)
+    rows, changes = f"{count_of(abs(number), 'row')} too {'late' if number > 0 else 'early'}", dict[str, Any](moved)
+    yield Variant(replace(problem, **changes), f"The bounds between packed sequences are {rows}.")
+    inner = range(1, len(moved["cu_seqlens"]) - 1)
+    for at in inner if 1 < len(inner) <= MAX_BOUNDS else ():
+        changes = {name: np.where(np.arange(len(bounds)) == at, bounds, given[name]) for name, bounds in moved.items()}
+        yield Variant(
+            replace(problem, **changes), f"The bound between the packed sequences {at - 1} and {at} is {rows}."
+        )
 
 
 def _moved(bounds: Array, by: int) -> Array:

@@ -228,7 +228,7 @@ def _with_pages(sums: _Sums, tokens: int, count: int, change: Callable[[Array], 
 
 def _replacing(of_pages: Array) -> Array:
     """How a sum changes where i has what j has."""
-    return of_pages - np.einsum("ii...->i...", of_pages)[:, None]
+    return np.asarray(of_pages - np.einsum("ii...->i...", of_pages)[:, None])
 
 
 def _exchanging(of_pages: Array) -> Array:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import islice, product
 
 from attncli.base.errors import AttnError
@@ -459,10 +459,11 @@ class _Search:
             return
         candidates, right = number.candidates(case), size_of(evidence.measure(start))
         nearest = nearest_size if number.is_size else nearest_whole if number.is_whole else nearest_factor
-        for variant in range(len(list(self._made(start, slip, candidates[0]))) if candidates else 0):
+        variants = cache(lambda value: tuple(self._made(start, slip, value)))
+        for variant in range(len(variants(candidates[0])) if candidates else 0):
 
             def made(value: float, variant: int = variant) -> Attempt | None:
-                return next(islice(self._made(start, slip, value), variant, None), None)
+                return next(islice(variants(value), variant, None), None)
 
             def residuals(value: float, make: Callable[[float], Attempt | None] = made) -> Array | None:
                 attempt = make(value)
@@ -471,7 +472,7 @@ class _Search:
             for found in nearest(residuals, candidates, right):
                 if number.changes_nothing(found):
                     continue
-                for name, value in number.known(case).items():
+                for name, value in number.known(self.whole).items():
                     attempt = made(value) if abs(found / value - 1) < NEAR_KNOWN else None
                     if attempt is not None and self._is_accepted(attempt):
                         text = text_of(value)
@@ -521,6 +522,11 @@ class _Search:
             measured = None if attempt is None else evidence.measure(attempt)
             if measured is not None:
                 yield factor, size_of(measured)
+
+    @cached_property
+    def whole(self) -> Computation:
+        """The right computation of the whole problem, of whose lengths and arrays people know numbers."""
+        return own_attempt(self.problem, self.dtype, on_demand=self.on_demand).computation
 
     def _start(self, needs: Needs, cells: int | None = None) -> Attempt | None:
         """The right computation that slips are made in; None where they need all of too many queries.

@@ -123,7 +123,7 @@ def _in_tiles(x: Array, *, axis: int, tile: int, by: int | None, is_filled: bool
 
 @plan_slip("there are several keys and values", number=FittedNumber("tile", _tile_sizes, is_whole=True))
 def keys_of_other_tile(case: Computation, number: int) -> Iterator[Variant]:
-    """The keys, the values, or a bias or mask of keys, are those of another tile: of the first, or one late or early."""
+    """The keys, the values, or a bias or mask of keys are those of another tile: the first, or one late or early."""
     for words in (["value"], ["key"], BOTH):
         for sentence, moved in _moved(" and ".join(f"{word}s" for word in words), "key", number):
             for changed, _ in with_changed_rows(case, (words,), _in_tiles, axis=-2, tile=number, **moved):
@@ -148,19 +148,23 @@ def _arrays_in_tiles(case: Computation, letter: str, unit: str, tile: int) -> It
     number=FittedNumber("tile", lambda case: _tile_sizes(case, "n"), is_whole=True),
 )
 def queries_of_other_tile(case: Computation, number: int) -> Iterator[Variant]:
-    """The queries, or a bias, a mask or decays, are those of another tile of queries: the first, or one late or early."""
+    """The queries, or a bias, a mask or decays are those of another tile: the first, or one late or early."""
     return _arrays_in_tiles(case, "n", "query", number)
 
 
-@plan_slip("sequences are packed", number=FittedNumber("rows", lambda _: (1, -1), is_whole=True, usual=(1, -1)))
-def later_sequences_late(case: Computation, number: int) -> Iterator[Variant]:
-    """Sequences after the first are one row late: they read keys, values or both of the row before each, or after it."""
-    bounds = case.problem.cu_seqlens if case.problem.cu_seqlens_k is None else case.problem.cu_seqlens_k
-    for words in () if bounds is None else (BOTH, ["value"], ["key"]):
-        options = {"first": int(bounds[1]), "by": -number}
-        for changed, what in with_changed_rows(case, (words,), _moved_from, **options):
-            when = "late" if number > 0 else "early"
+@plan_slip("sequences are packed", needs_all="n", is_paired=False)
+def later_sequences_late(case: Computation) -> Iterator[Variant]:
+    """Sequences after the first are one row late: they read keys or values, or write their output, one row off."""
+    problem = case.problem
+    bounds = problem.cu_seqlens if problem.cu_seqlens_k is None else problem.cu_seqlens_k
+    if bounds is None or problem.cu_seqlens is None:
+        return
+    for by, when in ((-1, "late"), (1, "early")):
+        for changed, what in with_changed_rows(case, (BOTH, ["value"], ["key"]), _moved_from, first=bounds[1], by=by):
             yield Variant(changed, f"The {what} of the packed sequences after the first are read one row {when}.")
+        options = {"first": problem.cu_seqlens[1], "by": by}
+        sentence = f"The outputs of the packed sequences after the first are written one row {when}."
+        yield Variant(case.with_changed_value("context", _moved_from, options=options), sentence)
 
 
 def _moved_from(x: Array, *, first: int, by: int) -> Array:
@@ -178,7 +182,7 @@ def positions_by_tile(case: Computation, number: int) -> Iterator[Variant]:
     for some in [found[:1], found[1:2], found[:2]] if len(found) > 1 else [found] if found else []:
         words = {"query": "queries", "key": "keys"}
         whose = " and ".join(words[word] for *_, word in some)
-        for is_twice in (False, True):
+        for is_twice in (False, True) if not case.problem.past_count else (False,):  # rope_cache_offset
             changed = case
             for name, argument, word in some:
                 before = case.plan.by_name[case.plan.by_name[name].inputs[argument]]
