@@ -186,15 +186,16 @@ def lse_without_maximum(case: Computation, node: Node) -> Iterator[Variant]:
 @plan_slip("the log-sum-exp is checked, and the scores are scaled, not by 1", find=LSE, is_paired=False)
 def lse_of_unscaled_scores(case: Computation, node: Node) -> Iterator[Variant]:
     """The log-sum-exp is that of the scores before they are scaled."""
-    scale = own_scale(case.problem)
+    scale, sinks = own_scale(case.problem), int("scores_and_sink" in case.plan.by_name)
     if scale not in (None, 0, 1):
-        options = {"scale": scale}
+        options = {"scale": scale, "sinks": sinks}
         yield Variant(case.with_changed_value(LSE, _unscaled_lse, {"scores": node.inputs["scores"]}, options))
 
 
-def _unscaled_lse(_: Array, *, scores: Array, scale: float) -> Array:
-    """The log-sum-exp of scores that are divided by their scale; −∞ where no key is visible."""
-    powers = scores / scale
+def _unscaled_lse(_: Array, *, scores: Array, scale: float, sinks: int) -> Array:
+    """The log-sum-exp of scores that are divided by their scale, but for sinks; −∞ where no key is visible."""
+    keys = scores.shape[-1] - sinks
+    powers = np.concatenate([scores[..., :keys] / scale, scores[..., keys:]], axis=-1)
     largest = finite_max(powers)
     with np.errstate(divide="ignore"):
         lse: Array = largest[..., 0] + np.log(np.exp(powers - largest).sum(axis=-1))

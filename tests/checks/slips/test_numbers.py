@@ -15,9 +15,12 @@ from tests.arrays import normal
 from tests.checks.slips import wrong_latents as latents
 from tests.checks.slips import wrong_recurrences as recurrences
 from tests.checks.slips import wrong_selection as selection
-from tests.checks.slips.numbered_mistakes import MISTAKES, Mistake, given, output_of
+from tests.checks.slips.numbered_mistakes import MISTAKES as NUMBERED
+from tests.checks.slips.numbered_mistakes import Mistake, given, output_of
+from tests.checks.slips.wrong_units import UNIT_MISTAKES
 from tests.problems import PROBLEMS, problem
 
+MISTAKES = [*NUMBERED, *UNIT_MISTAKES]
 ALIKE = ({"scale_factor", "temperature_factor"},)  # where nothing is added to the scores
 
 
