@@ -332,7 +332,7 @@ def _window_by_tiles(query_positions: Array, key_positions: Array, *, left: floa
     return visible
 
 
-@plan_slip("there is a window", _rule("window"))
+@plan_slip("there is a window", _rule("window"), is_general=True)
 def window_side_misread(case: Computation, window: Node) -> Iterator[Variant]:
     """A side of the window is left out, or has the length of the other."""
     left, right = (float(window.options[side]) for side in ("left", "right"))

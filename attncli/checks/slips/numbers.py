@@ -139,13 +139,13 @@ def scores_clamped(case: Computation, number: float) -> Iterator[Variant]:
 def known_factors(case: Computation) -> Mapping[str, float]:
     """Factors of outputs that people forget."""
     dropouts = {f"1/(1 − {p}), that of a dropout of {p}": 1 / (1 - p) for p in (0.1, 0.2, 0.5)}
-    return {**dropouts, "√2": sqrt(2), "2": 2.0, "1/2": 0.5} | _float8_scales("V", case.problem.value)
+    return {**dropouts, "√2": sqrt(2), "2": 2.0, "1/2": 0.5, **_float8_scales("V", case.problem.value)}
 
 
 def _known_sinks(case: Computation) -> Mapping[str, float]:
     """Factors of a sink that is scaled as the scores are, or is of another base."""
     d = case.problem.lengths.get("d", 1)
-    return LOGARITHMS | ({"√d": sqrt(d), "1/√d": 1 / sqrt(d)} if d > 1 else {})
+    return {**LOGARITHMS} | ({"√d": sqrt(d), "1/√d": 1 / sqrt(d)} if d > 1 else {})
 
 
 @plan_slip("there is an output", number=FittedNumber("factor", factors, known=known_factors))

@@ -214,7 +214,7 @@ def rope_mixed_pairs(case: Computation) -> Iterator[Variant]:
             yield Variant(case)
 
 
-@plan_slip("rope turns queries and keys, and several pairs of features")
+@plan_slip("rope turns queries and keys, and several pairs of features", is_general=True)
 def rope_pairs_of_one(case: Computation) -> Iterator[Variant]:
     """Rope turns pairs in each half of the queries and pairs of neighbours of the keys, or the other way."""
     names = _rotated_names(case.plan)

@@ -188,7 +188,8 @@ class Slip:
     `change` yields nothing where the mistake can't be made, and several variants where there are several; of a slip
     with a `number` it takes that too. `needs_all` has the letters of axes of which it needs all positions (n: queries,
     h: heads, b: batch items): the result of one depends on the others, and no part can be computed alone. Without
-    `is_paired` it is tried in no pair of slips. Where `is_rounding` is set, it rounds numbers, whose errors are small
+    `is_paired` it is tried in no pair of slips. One that `is_general` is named where no other alone explains what is
+    expected: a rule of many units, of some of which others say more. Where `is_rounding` is set, it rounds numbers, whose errors are small
     and look like many others: it is named where nothing else explains what is expected. One that `is_backward` changes
     gradients alone.
     """
@@ -200,6 +201,7 @@ class Slip:
     changes_problem: bool
     needs_all: str = ""
     is_paired: bool = True
+    is_general: bool = False
     is_rounding: bool = False
     is_backward: bool = False
     number: FittedNumber | None = None
@@ -214,6 +216,7 @@ class Traits(TypedDict, total=False):
 
     needs_all: str
     is_paired: bool
+    is_general: bool
     is_rounding: bool
     number: FittedNumber | None
 

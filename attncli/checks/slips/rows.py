@@ -200,7 +200,8 @@ def _page_pairs(
             distances = np.min([sums.distance(output) for output in _with_pages(sums, tokens, count, change)], axis=0)
             one, other = np.unravel_index(int(np.argmin(distances)), distances.shape)
             if distances[one, other] < NEAR**2:
-                yield tokens, int(one), int(other)
+                pages = int(one), int(other)
+                yield (tokens, *(sorted(pages) if change is _exchanging else pages))
 
 
 def _with_pages(sums: _Sums, tokens: int, count: int, change: Callable[[Array], Array]) -> Iterator[Array]:

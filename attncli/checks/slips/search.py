@@ -315,7 +315,9 @@ def explain(
     def explaining(attempts: Iterable[Attempt]) -> list[Attempt]:
         return search.first_of_each(search.accepted(attempts))
 
-    alone = rank(explaining(search.singles()))
+    alone = rank(explaining(search.singles(is_general=False)))
+    if all(attempt.is_rounding for attempt in alone):
+        alone = rank(alone + explaining(search.singles(is_general=True)))
     if evidence is not None and all(attempt.is_rounding for attempt in alone):
         alone = rank(alone + explaining(search.fitted(evidence)))
     found = [attempt for attempt in alone if not attempt.is_rounding] or alone
@@ -399,10 +401,14 @@ class _Search:
         self.tried_count = 0
         self.untried: list[str] = []
 
-    def singles(self) -> Iterator[Attempt]:
-        """Each variant of each slip; those that need all queries last, as they take longest in a large problem."""
+    def singles(self, *, is_general: bool | None = None) -> Iterator[Attempt]:
+        """Each variant of each slip, of those that are general alone, or of the others.
+
+        Those that need all queries are last, as they take longest in a large problem.
+        """
         too_large = []
-        for slip in sorted(self.slips, key=lambda slip: self._takes_long(_needs_of(slip))):
+        slips = [slip for slip in self.slips if is_general in (None, slip.is_general)]
+        for slip in sorted(slips, key=lambda slip: self._takes_long(_needs_of(slip))):
             start = self._start(_needs_of(slip))
             if start is not None:
                 made = list(self._made(start, slip))

@@ -14,6 +14,7 @@ from attncli.checks.slips.records import (
     Function,
     Variant,
     add_slips,
+    evaluate_names,
     function_slip,
     of_stage,
     plan_slip,
@@ -29,6 +30,8 @@ from attncli.ops.registry import failures_named
 from attncli.plan.graph import Node
 from attncli.problem.fields import LSE
 from attncli.problem.spec import ProblemSpec
+
+LARGEST_POWER = 80.0  # of e, that is a number of float32
 
 
 def softmax_node(case: Computation) -> Node | None:
@@ -124,7 +127,7 @@ def no_softmax(scores: Array, *, temperature: float = 1.0) -> Array:
 def exponentials_not_divided(case: Computation, node: Node) -> Iterator[Variant]:
     """The exponentials are not divided by their sum."""
     sentence = "The exponentials of the scores, without their maximum, are not divided by their sum."
-    for subtracts, text in ((True, ""), (False, sentence)):
+    for subtracts, text in ((True, ""), (False, sentence)) if _have_exponentials(case, node) else ((True, ""),):
         yield Variant(case.with_function(node.name, _exponentials, subtracts_maximum=subtracts), text)
 
 
@@ -135,6 +138,13 @@ def scores_divided_by_sum(scores: Array, *, temperature: float = 1.0) -> Array:
     with np.errstate(all="ignore"):
         weights: Array = visible / visible.sum(axis=-1, keepdims=True)
     return weights
+
+
+def _have_exponentials(case: Computation, node: Node) -> bool:
+    """Whether the largest score of each row has an exponential that is neither 0 nor infinite."""
+    name = node.inputs["scores"]
+    largest = evaluate_names(case.plan, case.problem, [name], case.problem.precision)[name].max(axis=-1, initial=-inf)
+    return bool((abs(largest[np.isfinite(largest)]) < LARGEST_POWER).all())
 
 
 def _visible_scores(scores: Array) -> Array:

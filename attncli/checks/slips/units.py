@@ -2,20 +2,20 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from math import isnan, log, nan
+from math import log
 from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
-from attncli.checks.slips.maps import expected_context, with_changed_rows
+from attncli.checks.slips.maps import with_changed_rows
 from attncli.checks.slips.masks import rules_of
-from attncli.checks.slips.records import Computation, FittedNumber, Variant, evaluate_names, plan_slip, usual_tile_sizes
+from attncli.checks.slips.records import Computation, FittedNumber, Variant, plan_slip, usual_tile_sizes
 from attncli.checks.slips.rows import BOTH, range_of_rows
 from attncli.checks.slips.scores import biases_of
 from attncli.checks.slips.softmax import softmax_node
 from attncli.plan.graph import Node
 
 UNITS = {"h": "head", "b": "batch item"}
-AXES = {"n": "row", "e": "feature", "h": "head", "b": "batch item"}  # of an output, in which a part is not written
+GIVEN = ("mask", "key_mask", "key_lengths")  # rules that are arrays
 WHAT = {"position_bias": "position bias", "beta": "update rate", "past_state": "past state"}
 ARE = ("queries", "keys", "values", "keys and values", "key_lengths")
 
@@ -31,7 +31,7 @@ def _arrays(case: Computation) -> Mapping[str, Node]:
     names = {WHAT.get(name, name): name for name in (*biases_of(case), "sink", "decay", "beta", "past_state")}
     names |= {} if reader is None else {"queries": reader.inputs.get("query", "")}
     nodes = {what: case.plan.by_name[name] for what, name in names.items() if name in case.plan.by_name}
-    return nodes | {name: rule for name, rule in rules_of(case).items() if name != "bias"}
+    return nodes | {name: rule for name, rule in rules_of(case).items() if name in GIVEN}
 
 
 def _orders(what: str, letter: str, count: int, per_group: int) -> Iterator[tuple[str, tuple[int, ...]]]:
@@ -82,13 +82,15 @@ def bias_of_other_head(case: Computation) -> Iterator[Variant]:
                 yield Variant(case.with_changed_value(name, _taken, options={"order": order, "axis": axis}), sentence)
 
 
-@plan_slip("queries, masks, sinks, decays or update rates have several heads", needs_all="h", is_paired=False)
+@plan_slip(
+    "queries, masks, sinks, decays or update rates have several heads", needs_all="h", is_paired=False, is_general=True
+)
 def input_of_other_head(case: Computation) -> Iterator[Variant]:
     """Each head has the queries, mask, sink, decay or update rate of another, such as those of head 0."""
     return _of_others(case, "h")
 
 
-@plan_slip("there are several batch items", needs_all="b", is_paired=False)
+@plan_slip("there are several batch items", needs_all="b", is_paired=False, is_general=True)
 def input_of_other_item(case: Computation) -> Iterator[Variant]:
     """Each batch item has the queries, bias, mask, lengths or decay of another, such as those of item 0."""
     return _of_others(case, "b")
@@ -134,7 +136,7 @@ def keys_of_other_tile(case: Computation, number: int) -> Iterator[Variant]:
 def _arrays_in_tiles(case: Computation, letter: str, unit: str, tile: int) -> Iterator[Variant]:
     """The computations in which an array has other entries along queries or keys."""
     for what, node in _arrays(case).items():
-        if _has(node, letter) and node.name != "position_bias":
+        if _has(node, letter) and node.name != "position_bias" and what != "key_lengths":
             for sentence, moved in _moved(what, unit, tile):
                 if not moved.get("is_filled"):
                     options = {"axis": node.letters.index(letter), "tile": tile, **moved}
@@ -152,7 +154,7 @@ def queries_of_other_tile(case: Computation, number: int) -> Iterator[Variant]:
     return _arrays_in_tiles(case, "n", "query", number)
 
 
-@plan_slip("sequences are packed", needs_all="n", is_paired=False)
+@plan_slip("sequences are packed", needs_all="n", is_paired=False, is_general=True)
 def later_sequences_late(case: Computation) -> Iterator[Variant]:
     """Sequences after the first are one row late: they read keys or values, or write their output, one row off."""
     problem = case.problem
@@ -229,55 +231,3 @@ def _doubled(x: Array, *, first: int, count: int) -> Array:
     doubled = np.array(x)
     doubled[..., first : first + count] += log(2)
     return doubled
-
-
-def _unwritten(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[float, ...]]:
-    """The axis of the context, the first position, the last, the step, and the number that is there instead."""
-    found, context = expected_context(case, expected), case.node("context")
-    if found is None or context is None or found.shape != context.shape:
-        return
-    own = evaluate_names(case.plan, case.problem, ["context"], case.problem.precision)["context"]
-    for letter in AXES if own.any() else ():
-        if not _has(context, letter):
-            continue
-        axis = context.letters.index(letter)
-        others = tuple(at for at in range(found.ndim) if at != axis)
-        for fill in (0.0, nan):
-            is_fill = np.isnan(found) if isnan(fill) else found == fill
-            empty = is_fill.all(axis=others) & (own != 0).any(axis=others)
-            at = np.flatnonzero(empty)
-            steps = set(np.diff(at).tolist()) or {1}
-            if 0 < len(at) < len(empty) and len(steps) == 1:
-                yield axis, float(at[0]), float(at[-1]), float(steps.pop()), fill
-
-
-@plan_slip(
-    "there is an output",
-    find="context",
-    needs_all="nhb",
-    is_paired=False,
-    number=FittedNumber("axis_and_positions", solve=_unwritten),
-)
-def part_not_written(case: Computation, context: Node, number: Sequence[float]) -> Iterator[Variant]:
-    """Some rows, features, heads or batch items of the output are not written: they are 0, or NaN."""
-    axis, first, last, step = (int(x) for x in number[:4])
-    unit, fill = AXES[context.letters[axis]], number[4]
-    if last >= context.shape[axis]:
-        return
-    options = {"axis": axis, "positions": slice(first, last + 1, step), "fill": fill}
-    each = f"every {'second' if step == 2 else f'{step}th'} of the {unit}s {first} to {last}"
-    which = f"{unit} {first}" if first == last else f"the {unit}s {first} to {last}" if step == 1 else each
-    is_one = first == last or step > 1
-    value = "NaN" if isnan(fill) else "0"
-    changed = case.with_changed_value("context", _filled, options=options)
-    sentence = (
-        f"{which} of the output {'is' if is_one else 'are'} {value}, as where {'it is' if is_one else 'they are'}"
-    )
-    yield Variant(changed, f"{sentence[0].upper()}{sentence[1:]} not written.")
-
-
-def _filled(x: Array, *, axis: int, positions: slice, fill: float) -> Array:
-    """An array with one number at some positions along an axis."""
-    filled = np.array(x)
-    filled[(slice(None),) * axis + (positions,)] = fill
-    return filled

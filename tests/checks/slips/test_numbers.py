@@ -205,7 +205,7 @@ def test_a_mistake_is_named_by_the_state_after_the_last_token(slip: str, mistake
     ("slip", "scale", "end"),
     [
         ("no_scale", 1, "is not scaled."),
-        ("scale_by_d", 1 / recurrences.D, "is divided by d instead of its root √d."),
+        ("scaled_twice", 1 / recurrences.D, "is scaled twice."),
         ("scale_inverted", recurrences.D**0.5, "is multiplied by √d instead of divided by it."),
         ("output_factor", 0.3 / recurrences.D**0.5, ""),
     ],

@@ -66,14 +66,6 @@ def read_twice(keys: Keys, number: Sequence[int]) -> np.ndarray:
     return output_of(scores_of(keys)[..., read], values_of(keys)[:, read])
 
 
-def unwritten(keys: Keys, number: Sequence[int]) -> np.ndarray:
-    """The output with zeros at some positions."""
-    axis, first, last, step, _ = number
-    output = np.moveaxis(plain(keys).copy(), axis, 0)
-    output[first : last + 1 : step] = 0
-    return np.moveaxis(output, 0, axis)
-
-
 def merged(keys: Keys, first: int, base: float, *, keeps_maxima: bool = True) -> np.ndarray:
     """Two splits of the keys, merged with the weights base^lse, or by sums without the maxima."""
     outputs, weights = [], []
@@ -187,10 +179,6 @@ UNIT_MISTAKES = [
     Mistake("later_sequences_late", None, lambda k, _: packed_late(k, "key", "value"), PACKED),
     Mistake("later_sequences_late", None, lambda k, _: packed_late(k, "value"), PACKED),
     Mistake("keys_read_twice", (8, 8), read_twice),
-    Mistake("part_not_written", (2, 20, 28, 1, 0), unwritten),
-    Mistake("part_not_written", (2, 1, 27, 2, 0), unwritten),
-    Mistake("part_not_written", (1, 3, 3, 1, 0), unwritten),
-    Mistake("part_not_written", (3, 4, 7, 1, 0), unwritten),
     Mistake("page_of_another", (8, 1, 2), lambda k, n: page_read_from(k, n, "key", "value")),
     Mistake("page_of_another", (8, 2, 0), lambda k, n: page_read_from(k, n, "value")),
     Mistake("two_splits_merged", 24, lambda k, at: merged(k, at, 1.0)),
