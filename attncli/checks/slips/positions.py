@@ -214,6 +214,21 @@ def rope_mixed_pairs(case: Computation) -> Iterator[Variant]:
             yield Variant(case)
 
 
+@plan_slip("rope turns queries and keys, and several pairs of features", is_general=True)
+def rope_pairs_of_one(case: Computation) -> Iterator[Variant]:
+    """Rope turns pairs in each half of the queries and pairs of neighbours of the keys, or the other way."""
+    names = _rotated_names(case.plan)
+    if _rotated_count(case.problem) <= 2 or len(names) < 2:
+        return
+    for name, whose, others in zip(names, ("queries", "keys"), ("keys", "queries"), strict=True):
+        node = case.plan.by_name[name]
+        is_interleaved = not node.options["interleaved"]
+        turned = replace(node, options={**node.options, "interleaved": is_interleaved})
+        pairs = ("one feature in each half", "neighbours")
+        sentence = f"Rope turns pairs of {pairs[is_interleaved]} of the {whose}"
+        yield Variant(case.with_nodes(turned), f"{sentence}, and of {pairs[not is_interleaved]} of the {others}.")
+
+
 def _has_base(case: Computation) -> bool:
     """Whether rope turns several pairs by a base."""
     return _rotated_count(case.problem) > 2 and _rope(case.problem).get("frequencies") is None

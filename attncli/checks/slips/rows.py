@@ -1,6 +1,6 @@
 """Slips of rows: keys and values that are empty, stale or in another page, and permuted results of queries."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -84,10 +84,11 @@ def _sums(case: Computation, expected: Mapping[str, Array]) -> _Sums | None:
     return _Sums(scores, empty, content_of, slots, value, found[at][:, few], own[at][:, few])
 
 
-def _range_of_rows(case: Computation, expected: Mapping[str, Array], kinds: Sequence[str]) -> Iterator[tuple[int, ...]]:
+def range_of_rows(case: Computation, expected: Mapping[str, Array], kinds: Sequence[str]) -> Iterator[tuple[int, ...]]:
     """The first index and the count of wrong rows, for each of some kinds.
 
-    Their keys and values are 0 (`empty`), only their values are (`valueless`), or they are left out (`missing`).
+    Their keys and values are 0 (`empty`), only their values are (`valueless`), they are left out (`missing`), or
+    read twice (`twice`).
     """
     keys = case.key_count
     sums = _sums(case, expected) if 1 < keys <= MAX_KEYS else None
@@ -100,11 +101,16 @@ def _range_of_rows(case: Computation, expected: Mapping[str, Array], kinds: Sequ
         nearest = []
         for count in range(1, min(keys, MAX_EMPTY + 1)):
             missing = summed[:, count:] - summed[:, :-count]
-            left = totals[:, -1:] - (totals[:, count:] - totals[:, :-count])
+            own_part, all_keys = totals[:, count:] - totals[:, :-count], totals[:, -1:]
             of_zeros = others[:, count:] - others[:, :-count]
-            total = {"empty": left + of_zeros, "valueless": totals[:, -1:], "missing": left}[kind]
+            total = {
+                "empty": all_keys - own_part + of_zeros,
+                "valueless": all_keys,
+                "missing": all_keys - own_part,
+                "twice": all_keys + own_part,
+            }[kind]
             with np.errstate(all="ignore"):
-                output = (summed[:, -1:] - missing) / total[..., None]
+                output = (summed[:, -1:] + (missing if kind == "twice" else -missing)) / total[..., None]
             distances = sums.distance(np.moveaxis(output, 1, 0))
             nearest.append((float(distances.min()), int(distances.argmin()), count))
         distance, first, count = min(nearest)
@@ -113,7 +119,7 @@ def _range_of_rows(case: Computation, expected: Mapping[str, Array], kinds: Sequ
 
 
 def _missing_rows(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
-    for first, count in _range_of_rows(case, expected, ("missing",)):
+    for first, count in range_of_rows(case, expected, ("missing",)):
         if first + count < case.key_count:  # others are a tail
             yield first, count
 
@@ -126,7 +132,7 @@ def _before(x: Array) -> Array:
 
 @plan_slip(
     "weights are a softmax, of several keys",
-    number=FittedNumber("first_and_count", solve=partial(_range_of_rows, kinds=("empty", "valueless"))),
+    number=FittedNumber("first_and_count", solve=partial(range_of_rows, kinds=("empty", "valueless"))),
 )
 def rows_of_zeros(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
     """Some keys and values are 0, as rows of a cache that were not written, and take part in the softmax."""
@@ -181,22 +187,25 @@ def _repeated(x: Array, *, rows: int) -> Array:
     return np.concatenate([x[..., :-rows, :], x[..., -2 * rows : -rows, :]], axis=-2)
 
 
-def _page_pairs(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
-    """The tokens of a page, and two exchanged pages."""
+def _page_pairs(
+    case: Computation, expected: Mapping[str, Array], change: Callable[[Array], Array]
+) -> Iterator[tuple[int, ...]]:
+    """The tokens of a page, and two exchanged pages, or a page and the one that replaces it."""
     sums = _sums(case, expected)
     if sums is None:
         return
     for tokens in PAGES:
         count = sums.scores.shape[-1] // tokens
         if 2 <= count <= MAX_PAGES:
-            distances = np.min([sums.distance(output) for output in _with_pages(sums, tokens, count)], axis=0)
+            distances = np.min([sums.distance(output) for output in _with_pages(sums, tokens, count, change)], axis=0)
             one, other = np.unravel_index(int(np.argmin(distances)), distances.shape)
             if distances[one, other] < NEAR**2:
-                yield tokens, int(min(one, other)), int(max(one, other))
+                pages = int(one), int(other)
+                yield (tokens, *(sorted(pages) if change is _exchanging else pages))
 
 
-def _with_pages(sums: _Sums, tokens: int, count: int) -> Iterator[Array]:
-    """Outputs [i j r e] with the pages i and j exchanged: of values, of keys and values, of keys."""
+def _with_pages(sums: _Sums, tokens: int, count: int, change: Callable[[Array], Array]) -> Iterator[Array]:
+    """Outputs [i j r e] with the pages i and j exchanged, or i replaced: of values, of keys and values, of keys."""
 
     def paged(x: Array) -> Array:
         return x[:, : tokens * count].reshape(len(x), count, tokens, *x.shape[2:])
@@ -212,25 +221,53 @@ def _with_pages(sums: _Sums, tokens: int, count: int) -> Iterator[Array]:
         (np.einsum("rijp,ripe->ijre", powers, values), powers.sum(axis=-1)),
     ]
     for sums_of_pages, totals in exchanged:
-        output = summed + _change(sums_of_pages)
-        divisor = total if totals is None else total + _change(np.moveaxis(totals, 0, -1))
+        output = summed + change(sums_of_pages)
+        divisor = total if totals is None else total + change(np.moveaxis(totals, 0, -1))
         with np.errstate(all="ignore"):
             yield output / divisor[..., None]
 
 
-def _change(of_pages: Array) -> Array:
+def _replacing(of_pages: Array) -> Array:
+    """How a sum changes if i has the content of j."""
+    return np.asarray(of_pages - np.einsum("ii...->i...", of_pages)[:, None])
+
+
+def _exchanging(of_pages: Array) -> Array:
     """How a sum changes if i and j exchange contents, from each slot i with the content of j."""
     own = np.einsum("ii...->i...", of_pages)
     change: Array = of_pages + of_pages.swapaxes(0, 1) - own[:, None] - own[None]
     return change
 
 
-@plan_slip("there are several pages of keys and values", number=FittedNumber("tokens_and_pages", solve=_page_pairs))
+@plan_slip(
+    "there are several pages of keys and values",
+    number=FittedNumber("tokens_and_pages", solve=partial(_page_pairs, change=_exchanging)),
+)
 def pages_exchanged(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
     """Two pages of the values, of the keys, or of both are exchanged, as by a page table that is wrong."""
     tokens, one, other = number
     for changed, what in with_changed_rows(case, (["value"], BOTH, ["key"]), _exchanged, pages=tuple(number)):
         yield Variant(changed, f"The pages {one} and {other} of the {what}, of {tokens} tokens, are exchanged.")
+
+
+@plan_slip(
+    "there are several pages of keys and values",
+    number=FittedNumber("tokens_and_pages", solve=partial(_page_pairs, change=_replacing)),
+)
+def page_of_another(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
+    """A page of the values, of the keys, or of both is another one, as by one wrong entry of a page table."""
+    tokens, one, other = number
+    where = f"page {other}, its neighbour" if abs(one - other) == 1 else f"page {other}"
+    for changed, what in with_changed_rows(case, (["value"], BOTH, ["key"]), _replaced, pages=tuple(number)):
+        yield Variant(changed, f"Page {one} of the {what}, of {tokens} tokens, is read from {where}.")
+
+
+def _replaced(x: Array, *, pages: Sequence[int]) -> Array:
+    """Rows of which one page has those of another."""
+    tokens, one, other = pages
+    replaced = np.array(x)
+    replaced[..., one * tokens : (one + 1) * tokens, :] = x[..., other * tokens : (other + 1) * tokens, :]
+    return replaced
 
 
 def _exchanged(x: Array, *, pages: Sequence[int]) -> Array:

@@ -1,14 +1,15 @@
 """The search for slips: attempts with slips, and which of them explain numbers or would go unnoticed."""
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from itertools import chain, islice
+from functools import cache, cached_property
+from itertools import chain, islice, product
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.base.text import join_words
-from attncli.checks.slips.fit import nearest_factor, nearest_size, nearest_whole, size_of
+from attncli.checks.slips.fit import MUCH_NEARER, nearest_factor, nearest_size, nearest_whole, size_of
 from attncli.checks.slips.parts import (
     ALL,
     NO_PRIORITY,
@@ -275,6 +276,9 @@ DEFAULT_LIMITS = SearchLimits()
 FAR = 8.0  # factor on a number: if the product also explains the expected numbers, the number is not determined
 MOST_OTHERS = 40  # integers near the found one, which may fit as well
 NEAR_KNOWN = 0.02  # relative distance from the found number within which a well-known number is tried
+FACTORS = ("scale_factor", "output_factor")  # slips to fit together with another one
+FEW_FACTORS = (0.25, 0.6, 1.6, 4.0)  # to try first
+MOST_STARTS, MOST_FACTOR = 6, 1e3
 
 
 @dataclass(frozen=True)
@@ -314,13 +318,17 @@ def explain(
     def explaining(attempts: Iterable[Attempt]) -> list[Attempt]:
         return search.first_of_each(search.accepted(attempts))
 
-    alone = rank(explaining(search.singles()))
+    alone = rank(explaining(search.singles(is_general=False)))
+    if all(attempt.is_rounding for attempt in alone):
+        alone = rank(alone + explaining(search.singles(is_general=True)))
     if evidence is not None and all(attempt.is_rounding for attempt in alone):
         alone = rank(alone + explaining(search.fitted(evidence)))
     found = [attempt for attempt in alone if not attempt.is_rounding] or alone
     singles = search.tried_count
     if not found and not skips_pairs():
         found = rank(explaining(search.pairs()))
+        if not found and evidence is not None:
+            found = rank(explaining(search.with_factors(evidence)))
     found = [search.with_bound(attempt) for attempt in found]
     return SearchResult(tuple(found), search.tried_count, search.tried_count - singles, tuple(search.untried))
 
@@ -396,10 +404,14 @@ class _Search:
         self.tried_count = 0
         self.untried: list[str] = []
 
-    def singles(self) -> Iterator[Attempt]:
-        """Each variant of each slip; slips that need all queries last, as they take longest in a large problem."""
+    def singles(self, *, is_general: bool | None = None) -> Iterator[Attempt]:
+        """Each variant of each slip, of those that are general alone, or of the others.
+
+        Slips that need all queries come last, as they take longest in a large problem.
+        """
         too_large = []
-        for slip in sorted(self.slips, key=lambda slip: self._takes_long(_needs_of(slip))):
+        slips = [slip for slip in self.slips if is_general in (None, slip.is_general)]
+        for slip in sorted(slips, key=lambda slip: self._takes_long(_needs_of(slip))):
             start = self._start(_needs_of(slip))
             if start is not None:
                 made = list(self._made(start, slip))
@@ -456,10 +468,11 @@ class _Search:
             return
         candidates, right = number.candidates(case), size_of(evidence.measure(start))
         nearest = nearest_size if number.is_size else nearest_whole if number.is_whole else nearest_factor
-        for variant in range(len(list(self._made(start, slip, candidates[0]))) if candidates else 0):
+        variants = cache(lambda value: tuple(self._made(start, slip, value)))
+        for variant in range(len(variants(candidates[0])) if candidates else 0):
 
             def made(value: float, variant: int = variant) -> Attempt | None:
-                return next(islice(self._made(start, slip, value), variant, None), None)
+                return next(islice(variants(value), variant, None), None)
 
             def residuals(value: float, make: Callable[[float], Attempt | None] = made) -> Array | None:
                 attempt = make(value)
@@ -468,7 +481,7 @@ class _Search:
             for found in nearest(residuals, candidates, right):
                 if number.changes_nothing(found):
                     continue
-                for name, value in number.known(case).items():
+                for name, value in number.known(self.whole).items():
                     attempt = made(value) if abs(found / value - 1) < NEAR_KNOWN else None
                     if attempt is not None and self._is_accepted(attempt):
                         text = text_of(value)
@@ -477,6 +490,52 @@ class _Search:
                     attempt = made(value)
                     if attempt is not None:
                         yield attempt
+
+    def with_factors(self, evidence: Evidence) -> Iterator[Attempt]:
+        """The pairs of a slip and a factor of the scores or the output that come much nearer than what is right.
+
+        A few factors are tried with each slip, and the search goes on from those that come nearest.
+        """
+        own = self._start(Needs(), self.limits.fit_cells)
+        right = math.inf if own is None else size_of(evidence.measure(own))
+        starts = [
+            (size, at, first, SLIPS[name], factor)
+            for at, (first, name) in enumerate(product(self._firsts(), FACTORS))
+            if self.limits.clock() <= self.end
+            for factor, size in self._sizes(first, SLIPS[name], evidence)
+        ]
+        for _, _, first, slip, start in sorted(starts, key=lambda one: one[:2])[:MOST_STARTS]:
+
+            def made(value: float, first: Attempt = first, slip: Slip = slip) -> Attempt | None:
+                return next(self._made(first, slip, value), None)
+
+            def residuals(value: float, make: Callable[[float], Attempt | None] = made) -> Array | None:
+                attempt = make(value)
+                return None if attempt is None else evidence.measure(attempt)
+
+            for found in nearest_factor(residuals, [start], math.inf if right == 0 else right * MOST_FACTOR):
+                if size_of(residuals(found)) < MUCH_NEARER * right:
+                    yield from filter(None, map(made, (*_rounder(found), found)))
+
+    def _firsts(self) -> Iterator[Attempt]:
+        """The slips that are paired, each alone, in a part in which a number is looked for."""
+        for slip in self.slips:
+            start = self._start(_needs_of(slip), self.limits.fit_cells) if slip.is_paired else None
+            if start is not None and not self._takes_long(_needs_of(slip)) and not slip.is_rounding:
+                yield from self._made(start, slip)
+
+    def _sizes(self, first: Attempt, slip: Slip, evidence: Evidence) -> Iterator[tuple[float, float]]:
+        """Each of a few factors with how far the attempt is from what is expected."""
+        for factor in FEW_FACTORS:
+            attempt = next(self._made(first, slip, factor), None)
+            measured = None if attempt is None else evidence.measure(attempt)
+            if measured is not None:
+                yield factor, size_of(measured)
+
+    @cached_property
+    def whole(self) -> Computation:
+        """The right computation of the whole problem, of whose lengths and arrays people know numbers."""
+        return own_attempt(self.problem, self.dtype, on_demand=self.on_demand).computation
 
     def _start(self, needs: Needs, cells: int | None = None) -> Attempt | None:
         """The right computation to make slips in; None if they need all of too many queries.

@@ -9,9 +9,12 @@ from typing import Any
 from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np
 from attncli.checks.slips.records import (
+    Change,
     Computation,
     Function,
     Variant,
+    add_slips,
+    evaluate_names,
     function_slip,
     of_stage,
     plan_slip,
@@ -27,6 +30,8 @@ from attncli.ops.registry import failures_named
 from attncli.plan.graph import Node
 from attncli.problem.fields import LSE
 from attncli.problem.spec import ProblemSpec
+
+LARGEST_POWER = 80.0  # of e, that is a number of float32
 
 
 def softmax_node(case: Computation) -> Node | None:
@@ -107,6 +112,52 @@ def powers_of_two(case: Computation, node: Node) -> Iterator[Variant]:
     yield Variant(case.with_function(node.name, softmax, temperature=temperature))
 
 
+def _softmax_without_sink(case: Computation) -> Node | None:
+    return softmax_node(case) if case.problem.sink is None else None
+
+
+@function_slip("weights are a softmax, and there is no sink", _softmax_without_sink)
+def no_softmax(scores: Array, *, temperature: float = 1.0) -> Array:
+    """The softmax is forgotten: the weights are the scores themselves, and 0 where a key is hidden."""
+    weights: Array = _visible_scores(scores) / temperature
+    return weights
+
+
+@plan_slip("weights are a softmax, and there is no sink", _softmax_without_sink)
+def exponentials_not_divided(case: Computation, node: Node) -> Iterator[Variant]:
+    """The exponentials are not divided by their sum."""
+    sentence = "The exponentials of the scores, without their maximum, are not divided by their sum."
+    for subtracts, text in ((True, ""), (False, sentence)) if _have_exponentials(case, node) else ((True, ""),):
+        yield Variant(case.with_function(node.name, _exponentials, subtracts_maximum=subtracts), text)
+
+
+@function_slip("weights are a softmax, and there is no sink", _softmax_without_sink)
+def scores_divided_by_sum(scores: Array, *, temperature: float = 1.0) -> Array:
+    """The scores are divided by their sum, instead of their exponentials by theirs."""
+    visible = _visible_scores(scores)
+    with np.errstate(all="ignore"):
+        weights: Array = visible / visible.sum(axis=-1, keepdims=True)
+    return weights
+
+
+def _have_exponentials(case: Computation, node: Node) -> bool:
+    """Whether the largest score of each row has an exponential that is neither 0 nor infinite."""
+    name = node.inputs["scores"]
+    largest = evaluate_names(case.plan, case.problem, [name], case.problem.precision)[name].max(axis=-1, initial=-inf)
+    return bool((abs(largest[np.isfinite(largest)]) < LARGEST_POWER).all())
+
+
+def _visible_scores(scores: Array) -> Array:
+    """The scores, 0 where a key is hidden."""
+    return np.where(np.isneginf(scores), 0, scores)
+
+
+def _exponentials(scores: Array, *, subtracts_maximum: bool, temperature: float = 1.0) -> Array:
+    """The numerators of the weights, which may overflow where no maximum is subtracted."""
+    with np.errstate(over="ignore"):
+        return np.exp((scores - (finite_max(scores) if subtracts_maximum else 0)) / temperature)
+
+
 @problem_slip("the softmax has a temperature, and that is not 1")
 def no_temperature(case: Computation) -> Iterator[Variant]:
     """The temperature is forgotten: the softmax has temperature 1."""
@@ -140,6 +191,61 @@ def lse_without_maximum(case: Computation, node: Node) -> Iterator[Variant]:
     """The log-sum-exp lacks the maximum that was subtracted: it is log Σ exp(s − max)."""
     inputs = {"scores": node.inputs["scores"]}
     yield Variant(case.with_changed_value(LSE, lambda lse, scores: lse - finite_max(scores)[..., 0], inputs))
+
+
+@plan_slip("the log-sum-exp is checked, and the scores are scaled, not by 1", find=LSE, is_paired=False)
+def lse_of_unscaled_scores(case: Computation, node: Node) -> Iterator[Variant]:
+    """The log-sum-exp is that of the scores before they are scaled."""
+    scale, sinks = own_scale(case.problem), int("scores_and_sink" in case.plan.by_name)
+    if scale not in (None, 0, 1):
+        options = {"scale": scale, "sinks": sinks}
+        yield Variant(case.with_changed_value(LSE, _unscaled_lse, {"scores": node.inputs["scores"]}, options))
+
+
+def _unscaled_lse(_: Array, *, scores: Array, scale: float, sinks: int) -> Array:
+    """The log-sum-exp of scores that are divided by their scale, but for sinks; −∞ where no key is visible."""
+    keys = scores.shape[-1] - sinks
+    powers = np.concatenate([scores[..., :keys] / scale, scores[..., keys:]], axis=-1)
+    largest = finite_max(powers)
+    with np.errstate(divide="ignore"):
+        lse: Array = largest[..., 0] + np.log(np.exp(powers - largest).sum(axis=-1))
+    return lse
+
+
+def _other_lse(function: Function) -> Change:
+    """The change that makes another number of the log-sum-exp and of the row's maximum."""
+
+    def change(case: Computation, node: Node) -> Iterator[Variant]:
+        yield Variant(case.with_changed_value(LSE, function, {"scores": node.inputs["scores"]}))
+
+    return change
+
+
+def _maximum(scores: Array) -> Array:
+    """The largest score of each row, which is subtracted before the exponentials."""
+    return finite_max(scores)[..., 0]
+
+
+_lse_rows: dict[str, tuple[str, Function]] = {
+    "lse_not_logarithm": (
+        "The log-sum-exp lacks its logarithm: it is the sum of the exponentials.",
+        lambda lse, scores: np.exp(lse),
+    ),
+    "lse_not_logarithm_nor_maximum": (
+        "The log-sum-exp is the sum of the exponentials of which the maximum is subtracted, without its logarithm.",
+        lambda lse, scores: np.exp(lse - _maximum(scores)),
+    ),
+    "lse_negative": ("The log-sum-exp has the wrong sign.", lambda lse, scores: -lse),
+    "lse_is_maximum": ("The log-sum-exp is the maximum of the row alone.", lambda lse, scores: _maximum(scores)),
+    "lse_in_two_bases": (
+        "The log-sum-exp adds a maximum in base 2, max / ln 2, to a natural logarithm.",
+        lambda lse, scores: lse + (1 / log(2) - 1) * _maximum(scores),
+    ),
+}
+add_slips(
+    plan_slip("the log-sum-exp is checked", find=LSE, is_paired=False),
+    {name: (sentence, _other_lse(function)) for name, (sentence, function) in _lse_rows.items()},
+)
 
 
 @plan_slip("there is a sink, and weights are a softmax")

@@ -18,6 +18,7 @@ from attncli.checks.slips.records import (
     plan_slip,
     text_of,
     tile_sizes,
+    usual_tile_sizes,
 )
 from attncli.checks.slips.scale import own_scale
 from attncli.checks.slips.softmax import softmax_node
@@ -35,9 +36,12 @@ Attend = Callable[..., Array]
 
 
 TILE = FittedNumber("tile", lambda case: tile_sizes(case.key_count), is_whole=True)
+USUAL_TILE = FittedNumber("tile", lambda case: usual_tile_sizes(case.key_count), is_whole=True)
 TAIL = FittedNumber("keys", lambda case: range(1, min(case.key_count, MAX_TAIL + 1)), is_whole=True, is_size=True)
 ZERO_KEYS = FittedNumber("keys", lambda _: range(1, MAX_ZERO_KEYS + 1), is_whole=True, is_size=True)
+POINT = FittedNumber("keys", lambda case: range(1, case.key_count), is_whole=True, is_size=True)
 SPLIT = FittedNumber("splits", lambda case: [n for n in SPLITS if n <= case.key_count], is_whole=True)
+AVERAGED = replace(SPLIT, usual=(2,))  # halves, also in pairs
 START = FittedNumber(
     "value", lambda _: [-start for start in (0.0, 1e2, 1e3, 1e4, 5e4, 1e5)], is_whole=True, usual=STARTS
 )
@@ -96,8 +100,42 @@ add_slips(
         "denominator_of_last_tile": _in_online_softmax(
             "the sum of exponentials covers the last tile alone.", keeps_sum=False
         ),
+        "new_tile_rescaled": _in_online_softmax(
+            "what a new tile adds to the sum of values is rescaled too, as what was before it.", rescales_new=True
+        ),
     },
 )
+
+
+@plan_slip(WHERE, _sums_values, number=USUAL_TILE)
+def divided_in_each_tile(case: Computation, number: int) -> Iterator[Variant]:
+    """The sum of values is divided by the sum of exponentials in each tile, not once after the last."""
+    tile = f"tile of {count_of(number, 'key')}"
+    sentence = f"The output is divided by the sum of exponentials in each {tile}, and not multiplied back."
+    yield from _with_context(case, _divided_in_tiles, sentence, tile=number)
+    sentence = f"Each {tile} has a softmax of its own, and what these give is added up."
+    yield from _with_context(case, _divided_in_tiles, sentence, tile=number, adds_up=True)
+
+
+def _divided_in_tiles(scores: Array, value: Array, *, temperature: float, tile: int, adds_up: bool = False) -> Array:
+    """A weighted sum that is divided after each tile by the sum so far, or by that of the tile."""
+    shape = (*scores.shape[:-1], 1)
+    largest, total, output = np.full(shape, -np.inf), np.zeros(shape), np.zeros((*shape[:-1], value.shape[-1]))
+    for first in range(0, scores.shape[-1], tile):
+        part = scores[..., first : first + tile] / temperature
+        new = part.max(axis=-1, keepdims=True)
+        if not adds_up:
+            new = np.maximum(new, largest)
+        subtracted = np.where(np.isfinite(new), new, 0)
+        factor = np.where(np.isfinite(largest), np.exp(np.minimum(largest - subtracted, 0)), 0)
+        powers = np.exp(part - subtracted)
+        total = powers.sum(axis=-1, keepdims=True) + (0 if adds_up else factor * total)
+        summed = powers @ value[..., first : first + tile, :]
+        if adds_up:
+            output = output + _quotient(summed, total[..., 0])
+        else:
+            output, largest = _quotient(factor * output + summed, total[..., 0]), new
+    return output
 
 
 @plan_slip(WHERE, _sums_values, number=TILE)
@@ -140,7 +178,7 @@ def tail_dropped(case: Computation, number: int) -> Iterator[Variant]:
     yield from _with_context(case, _without_tail, sentence, count=number)
 
 
-@plan_slip(WHERE, _sums_values, number=SPLIT)
+@plan_slip(WHERE, _sums_values, number=AVERAGED)
 def splits_averaged(case: Computation, number: int) -> Iterator[Variant]:
     """The results of splits of the keys are averaged without the weights that their sums give them."""
     sentence = f"The results of {number} splits of the keys are averaged, each with the same weight."
@@ -166,6 +204,22 @@ def splits_merged_without_maxima(case: Computation, number: int) -> Iterator[Var
         yield from _with_context(
             case, _merged_splits, sentence, splits=number, base=e, keeps_maxima=False, spreads=spreads
         )
+
+
+@plan_slip(WHERE, _sums_values, number=POINT)
+def two_splits_merged(case: Computation, number: int) -> Iterator[Variant]:
+    """Two splits of the keys, not halves, are averaged, merged in another base, or without their maxima."""
+    keys = case.key_count
+    if number in (keys // 2, -(-keys // 2)):
+        return
+    two = f"Two splits, of {number} and {keys - number} keys, are"
+    for how, options in (
+        ("averaged, each with the same weight", {"base": 1.0}),
+        ("merged by powers of 2 of natural log-sum-exps, instead of powers of e", {"base": 2.0}),
+        ("merged by powers of e of log-sum-exps in base 2, instead of powers of 2", {"base": exp(1 / log(2))}),
+        ("merged by their sums of exponentials, without their maxima", {"base": e, "keeps_maxima": False}),
+    ):
+        yield from _with_context(case, _merged_splits, f"{two} {how}.", splits=2, first=number, **options)
 
 
 @plan_slip(LOW, softmax_node, is_paired=False, number=START)
@@ -231,6 +285,7 @@ def _online(
     rescales_values: bool = True,
     rescales_sum: bool = True,
     keeps_sum: bool = True,
+    rescales_new: bool = False,
     power: float = 1.0,
 ) -> Array:
     """A weighted sum, tile by tile, with or without rescaling by a new maximum, or without earlier sums.
@@ -245,11 +300,18 @@ def _online(
         finite = np.where(np.isfinite(largest), largest, 0)
         exponentials = np.exp(parts - finite[..., None])
         factors = np.where(np.isneginf(largest), 0, np.exp(power * (largest - finite[..., -1:])))
-    rescaled = exponentials * factors[..., None] if rescales_values else exponentials
+        of_values = np.where(np.isneginf(largest), 0, _factors_of_new(largest, factors) if rescales_new else factors)
+    rescaled = exponentials * of_values[..., None] if rescales_values else exponentials
     values = rescaled.reshape(*scores.shape[:-1], -1)[..., : scores.shape[-1]] @ value
     sums = exponentials.sum(axis=-1)
     total = (sums * factors if rescales_sum else sums).sum(axis=-1) if keeps_sum else sums[..., -1]
     return _quotient(values, total)
+
+
+def _factors_of_new(largest: Array, factors: Array) -> Array:
+    """The factors of tiles [… t], each also multiplied by that from the maximum before it, 0 for the first."""
+    before = np.concatenate([np.full_like(largest[..., :1], -np.inf), largest[..., :-1]], axis=-1)
+    return np.where(np.isneginf(before), 0, factors * np.exp(before - largest))
 
 
 def _quotient(values: Array, total: Array) -> Array:
@@ -297,11 +359,15 @@ def _merged_splits(
     base: float,
     keeps_maxima: bool = True,
     spreads: bool = False,
+    first: int | None = None,
 ) -> Array:
-    """Weighted sums of nearly equal splits, merged with the weights base^lse, with or without maxima."""
+    """Weighted sums of nearly equal splits, merged with the weights base^lse, with or without maxima.
+
+    With `first` there are two splits, and the first has that many keys.
+    """
     keys = scores.shape[-1]
     size = -(-keys // splits)
-    bounds = [*range(0, keys, size), keys]
+    bounds = [*range(0, keys, size), keys] if first is None else [0, first, keys]
     if spreads:  # the first ones have one more
         bounds = [at * (keys // splits) + min(at, keys % splits) for at in range(splits + 1)]
     parts = [

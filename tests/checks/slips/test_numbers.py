@@ -16,9 +16,12 @@ from tests.arrays import normal
 from tests.checks.slips import wrong_latents as latents
 from tests.checks.slips import wrong_recurrences as recurrences
 from tests.checks.slips import wrong_selection as selection
-from tests.checks.slips.numbered_mistakes import MISTAKES, Mistake, given, output_of
+from tests.checks.slips.numbered_mistakes import MISTAKES as NUMBERED
+from tests.checks.slips.numbered_mistakes import Mistake, given, output_of
+from tests.checks.slips.wrong_units import UNIT_MISTAKES
 from tests.problems import PROBLEMS, problem
 
+MISTAKES = [*NUMBERED, *UNIT_MISTAKES]
 ALIKE = ({"scale_factor", "temperature_factor"},)  # where nothing is added to the scores
 
 
@@ -206,7 +209,7 @@ def test_a_mistake_is_named_by_the_state_after_the_last_token(slip: str, mistake
     ("slip", "scale", "end"),
     [
         ("no_scale", 1, "is not scaled."),
-        ("scale_by_d", 1 / recurrences.D, "is divided by d instead of its root √d."),
+        ("scaled_twice", 1 / recurrences.D, "is scaled twice."),
         ("scale_inverted", recurrences.D**0.5, "is multiplied by √d instead of divided by it."),
         ("output_factor", 0.3 / recurrences.D**0.5, ""),
     ],
