@@ -131,6 +131,7 @@ class Domain:
     is_recurrence: bool = False
     has_unit_keys: bool = False
     have_decays_of_features: bool = False
+    has_empty_rows: bool = True  # whether masks leave some queries no key
     borders: Sequence[str] = ()  # what is not taken, and how the function says so
 
     def fit(self, sizes: Sizes) -> Sizes:

@@ -390,7 +390,7 @@ def first_domain(trial: Trial, interface: Interface) -> Domain:
         has_batch=has_batch,
         memories=tuple(MEMORIES) if interface.library in (NUMPY, TORCH) else ("",),
         extras=_extras(trial, interface),
-        needed=interface.needed,
+        needed=(*interface.needed, *_read_always(trial, interface)),
         has_gradients=trial.options.is_backward,
         page_size=PAGE_SIZE if PAGES in interface.keys else 1,
         have_same_bounds=BOUNDS[0] in interface.keys and BOUNDS[1] not in interface.keys,
@@ -398,8 +398,18 @@ def first_domain(trial: Trial, interface: Interface) -> Domain:
         order="" if recurrence is None else "same",
         is_recurrence=recurrence is not None,
         has_unit_keys=recurrence is not None and "delta" in recurrence.name,
+        has_empty_rows=not interface.adds_masks or "empty_rows" in description.document,
         have_decays_of_features=interface.have_decays_of_features,
     )
+
+
+def _read_always(trial: Trial, interface: Interface) -> list[Extra]:
+    """The numbers of each token that a recurrence reads, although the function has a default for them."""
+    raw = trial.description.document.get("recurrence")
+    if trial.recurrence is None or "slopes=" in str(raw and raw.value):  # from which decays are made
+        return []
+    of_tokens = [extra for extra in interface.extras if extra in ("decay", "beta")]
+    return [x for x in of_tokens if x in trial.recurrence.shapes.arrays and x not in interface.needed]
 
 
 def _extras(trial: Trial, interface: Interface) -> Sequence[Extra]:

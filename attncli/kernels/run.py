@@ -84,6 +84,11 @@ def _cases(trial: Trial, domain: Domain) -> list[KernelCase]:
     own = own if own is None or trial.options.is_backward else own.without("grad_output")
     given = [] if own is None else [own]
     made = [*maker.systematic(), *maker.drawn(trial.options.inputs)]
+    if not domain.has_empty_rows:  # a mask of −∞ alone that is added to the scores of a query
+        kept = [case for case in made if "mask" not in case.arrays or not trial.has_empty_row(case)]
+        if "mask" in domain.extras:
+            trial.untried.append("queries that see no key, whose masks are −∞ alone: --empty-rows nan or zeros says so")
+        made = kept
     return [*given, *(sorted(made, key=lambda case: not _is_telling(case, domain)) if trial.is_slow else made)]
 
 
