@@ -92,14 +92,14 @@ def test_large_log_sum_exps_do_not_overflow() -> None:
 def test_tokens_may_be_before_heads_in_the_output_alone() -> None:
     parts = [read_part(p.name, p.output.swapaxes(1, 2), p.lse) for p in parts_of(*HALVES)]
     np.testing.assert_allclose(merge_parts(parts).output.swapaxes(1, 2), attention_of().output, atol=1e-14)
-    assert parts[0].remarks == ("lse (2, 3, 5) is read with its last two axes swapped",)
+    assert parts[0].notes == ("lse (2, 3, 5) is read with its last two axes swapped",)
 
 
 def test_as_many_heads_as_tokens_are_read_as_the_user_says() -> None:
     output, lse = normal(3, 3, 2), normal(3, 3, seed=1)
     assert read_part("a", output, lse, "swapped").lse.tolist() == lse.T.tolist()
     assert read_part("a", output, lse, "same").lse.tolist() == lse.tolist()
-    assert "--lse-axes" in read_part("a", output, lse).remarks[0]
+    assert "--lse-axes" in read_part("a", output, lse).warnings[0]
 
 
 def test_parts_of_a_narrow_type_give_a_whole_of_that_type() -> None:
