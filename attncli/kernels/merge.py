@@ -367,6 +367,8 @@ def _given(merged: Merged, name: str, value: Any) -> _Given:
     shape, at = (merged.parts.output.shape, -2) if name == OUTPUT else (merged.parts.lse.shape, -1)
     if found.shape != shape and found.ndim > 1 - at and found.swapaxes(at, at - 1).shape == shape:
         found = found.swapaxes(at, at - 1)  # tokens and heads
+    if [length for length in found.shape if length > 1] == [length for length in shape if length > 1]:
+        found = found.reshape(shape)
     if found.shape != shape:
         raise AttnError(f"has the shape {found.shape}", where=name, hint=f"expected {shape}")
     precision = Precision(Precision(coarsest([dtype, merged.dtype, merged.lse_dtype])).accumulation_dtype)

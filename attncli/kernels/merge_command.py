@@ -85,7 +85,11 @@ def _read(texts: Sequence[str], inputs: "Inputs", key: str) -> dict[str, object]
     from attncli.io.expected import read_against
     from attncli.problem.fields import LSE, OUTPUT
 
-    return {name: found.value for name, found in read_against(texts, inputs, (OUTPUT, LSE), key).by_name.items()}
+    found = read_against(texts, inputs, (OUTPUT, LSE), key).by_name
+    for name in found:
+        if name not in (OUTPUT, LSE):
+            raise UnknownNameError("result of a merge", name, (OUTPUT, LSE), where=f"--{key}")
+    return {name: each.value for name, each in found.items()}
 
 
 def _read_part(text: str, inputs: "Inputs", axes: str | None) -> "MergePart":

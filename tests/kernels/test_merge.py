@@ -188,6 +188,13 @@ def test_python_merges_pairs() -> None:
     np.testing.assert_allclose(found.lse, attention_of().lse, rtol=1e-14)
 
 
+def test_axes_of_length_1_may_be_left_out_of_what_is_expected() -> None:
+    part = read_part("a", np.ones((1, 1, 2, 3)), np.zeros((1, 1, 2)))
+    whole = merge_parts([part, part])
+    assert judge(whole, "output", [[1.0, 1, 1], [1, 1, 1]]).agrees
+    assert judge(whole, "lse", [[math.log(2)] * 2]).agrees
+
+
 def test_what_can_not_be_merged_is_said() -> None:
     with pytest.raises(AttnError, match=r"part 1, lse: has the shape \(3,\); expected \(2,\)"):
         attncli.merge([(np.ones((2, 3)), np.zeros(3))])
@@ -229,6 +236,7 @@ def test_the_command_writes_the_whole_as_a_part(run: Run, files: list[str], suff
 def test_the_command_says_what_is_missing(run: Run, files: list[str]) -> None:  # noqa: F811 - a fixture
     assert "whole.npy: names no output and lse; name its entries" in run("merge", "whole.npy", *files).stderr
     assert "no parts; type attn merge" in run("merge").stderr
+    assert "unknown result of a merge 'weights'" in run("merge", *files, "--against", "weights=whole.npy").stderr
     assert "only --explain works a number out" in run("merge", *files, "--cell", "0,0,0,0").stderr
     assert "--cell 0,0,0,0" in run("merge", *files, "-e", "--cell", "9").stderr
     assert run("merge", *files, "-o", "whole.csv").returncode == 2
