@@ -37,7 +37,8 @@ class MergePart:
     lse_dtype: str = "float64"
     output_error: float = 0.0
     lse_error: float = 0.0
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # how it was read
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,26 +168,26 @@ def read_part(name: str, output: Any, lse: Any, axes: str | None = None) -> Merg
     found, own = (as_floats(each.array).astype(np.float64) for each in (given, logs))
     if found.ndim < 2 or not found.size:
         raise AttnError(f"has the shape {found.shape}", where=(name, OUTPUT), hint="expected [… queries, features]")
-    shape, remarks = found.shape[:-1], []
+    shape, notes, warnings = found.shape[:-1], list[str](), list[str]()
     own = own[..., 0] if own.shape == (*shape, 1) else own
     swapped = (*shape[:-2], *shape[:-3:-1])
     if axes == "swapped" or (own.shape != shape and own.shape == swapped and axes is None):
         if len(shape) < 2 or own.shape != swapped:
             raise AttnError(f"has the shape {own.shape}", where=(name, LSE), hint=f"expected {swapped}")
-        remarks.append(f"lse {own.shape} is read with its last two axes swapped")
+        notes.append(f"lse {own.shape} is read with its last two axes swapped")
         own = own.swapaxes(-1, -2)
     elif own.shape != shape:
         expected = " or ".join(map(str, dict.fromkeys((shape, swapped))))
         hint = f"expected {expected}, one for each row of output {found.shape}"
         raise AttnError(f"has the shape {own.shape}", where=(name, LSE), hint=hint)
     elif axes is None and swapped == shape and len(shape) > 1 and shape[-1] > 1:
-        remarks.append("lse is read in the order of output: --lse-axes swapped says otherwise")
+        warnings.append("lse is read in the order of output: --lse-axes swapped says otherwise")
     if np.isposinf(own).any():
         count = count_of(int(np.isposinf(own).sum()), "query")
-        remarks.append(f"lse is +∞ for {count}, read as an empty part: FlashAttention writes it so")
+        warnings.append(f"lse is +∞ for {count}, read as an empty part: FlashAttention writes it so")
         own = np.where(np.isposinf(own), -np.inf, own)
     types, errors = (_type_of(given), _type_of(logs)), (_typed_error(output), _typed_error(lse))
-    return MergePart(name, found, own, *types, *errors, tuple(remarks))
+    return MergePart(name, found, own, *types, *errors, tuple(notes), tuple(warnings))
 
 
 def _type_of(given: GivenArray) -> str:
@@ -366,6 +367,8 @@ def _given(merged: Merged, name: str, value: Any) -> _Given:
     shape, at = (merged.parts.output.shape, -2) if name == OUTPUT else (merged.parts.lse.shape, -1)
     if found.shape != shape and found.ndim > 1 - at and found.swapaxes(at, at - 1).shape == shape:
         found = found.swapaxes(at, at - 1)  # tokens and heads
+    if [length for length in found.shape if length > 1] == [length for length in shape if length > 1]:
+        found = found.reshape(shape)
     if found.shape != shape:
         raise AttnError(f"has the shape {found.shape}", where=name, hint=f"expected {shape}")
     precision = Precision(Precision(coarsest([dtype, merged.dtype, merged.lse_dtype])).accumulation_dtype)

@@ -13,7 +13,7 @@ from attncli.cli.option_values import check_stdin, make_inputs
 from attncli.cli.output import write_answer
 from attncli.cli.output_file import check_is_new, check_is_no_input, named_file, say_written
 from attncli.cli.output_options import OutputOptions, with_output_options, writes_documents
-from attncli.cli.problem_options import Force, MaxSize, argument, flag, option
+from attncli.cli.problem_options import Force, MaxSize, Strict, argument, flag, option
 
 if TYPE_CHECKING:
     from attncli.io.inputs import Inputs
@@ -41,6 +41,7 @@ def merge(
     output_options: OutputOptions,
     force: Force = False,
     max_size: MaxSize = None,
+    strict: Strict = False,
 ) -> None:
     """Merge parts of one attention, whose keys are no other part's."""
     from attncli.kernels.merge import AXES, BASES, judge, merge_parts
@@ -61,7 +62,8 @@ def merge(
     check_is_new(file, force=force)
     inputs = make_inputs(max_size)
     read = [_read_part(text, inputs, lse_axes) for text in parts]
-    streams.write_notes(dict.fromkeys(remark for part in read for remark in part.remarks))
+    streams.write_notes(note for part in read for note in part.notes)
+    streams.write_warnings(dict.fromkeys(text for part in read for text in part.warnings), strict=strict)
     merged = merge_parts(read, lse_base or "e")
     verdicts = [
         judge(merged, name, value) for name, value in (_read(against, inputs, "against") if against else {}).items()
@@ -83,7 +85,11 @@ def _read(texts: Sequence[str], inputs: "Inputs", key: str) -> dict[str, object]
     from attncli.io.expected import read_against
     from attncli.problem.fields import LSE, OUTPUT
 
-    return {name: found.value for name, found in read_against(texts, inputs, (OUTPUT, LSE), key).by_name.items()}
+    found = read_against(texts, inputs, (OUTPUT, LSE), key).by_name
+    for name in found:
+        if name not in (OUTPUT, LSE):
+            raise UnknownNameError("result of a merge", name, (OUTPUT, LSE), where=f"--{key}")
+    return {name: each.value for name, each in found.items()}
 
 
 def _read_part(text: str, inputs: "Inputs", axes: str | None) -> "MergePart":

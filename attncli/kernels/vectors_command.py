@@ -6,10 +6,11 @@ from pathlib import Path
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.cli import streams
 from attncli.cli.completion import Meanings, complete_from
+from attncli.cli.option_values import no_effect
 from attncli.cli.output import write_answer
 from attncli.cli.output_file import check_is_new, named_file, say_written
 from attncli.cli.output_options import OutputOptions, with_output_options, writes_documents
-from attncli.cli.problem_options import Force, argument, option
+from attncli.cli.problem_options import Force, Strict, argument, option
 from attncli.cli.terminal import ProgressBar
 
 
@@ -35,6 +36,7 @@ def vectors(
     files: str | None = option("As these files; default npz.", metavar="npz|safetensors|json", complete=_complete_kind),
     seed: str | None = option("Draw other numbers.", metavar="N"),
     force: Force = False,
+    strict: Strict = False,
     output_options: OutputOptions,
 ) -> None:
     """List test vectors, or write a folder of them."""
@@ -50,12 +52,14 @@ def vectors(
             raise UnknownNameError("vector", name, rows)
     if files is not None and files not in KINDS:
         raise UnknownNameError("kind of files", files, KINDS, where="--files")
-    if files is not None and output is None:
-        raise AttnError("no file is written", where="--files", hint="name a folder with --output")
     folder = None if output is None else named_file(output, "--output")
     if folder is not None and Path(folder).is_file():
         raise AttnError("is a file", where=f"--output {folder}", hint="name a folder")
-    check_is_new(folder, force=force)
+    if folder is None:
+        idle = [name for name, is_given in (("files", files is not None), ("force", force)) if is_given]
+        streams.write_warnings([no_effect(name, "no file is written") for name in idle], strict=strict)
+    else:
+        check_is_new(folder, force=force)
     number = 0 if seed is None else whole_number(seed, "--seed")
     chosen = [row for row in ROWS if not names or row.name in names]
     pack = Pack([make_vector(row, number) for row in chosen], number)

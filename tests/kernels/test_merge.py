@@ -92,14 +92,14 @@ def test_large_log_sum_exps_do_not_overflow() -> None:
 def test_tokens_may_be_before_heads_in_the_output_alone() -> None:
     parts = [read_part(p.name, p.output.swapaxes(1, 2), p.lse) for p in parts_of(*HALVES)]
     np.testing.assert_allclose(merge_parts(parts).output.swapaxes(1, 2), attention_of().output, atol=1e-14)
-    assert parts[0].remarks == ("lse (2, 3, 5) is read with its last two axes swapped",)
+    assert parts[0].notes == ("lse (2, 3, 5) is read with its last two axes swapped",)
 
 
 def test_as_many_heads_as_tokens_are_read_as_the_user_says() -> None:
     output, lse = normal(3, 3, 2), normal(3, 3, seed=1)
     assert read_part("a", output, lse, "swapped").lse.tolist() == lse.T.tolist()
     assert read_part("a", output, lse, "same").lse.tolist() == lse.tolist()
-    assert "--lse-axes" in read_part("a", output, lse).remarks[0]
+    assert "--lse-axes" in read_part("a", output, lse).warnings[0]
 
 
 def test_parts_of_a_narrow_type_give_a_whole_of_that_type() -> None:
@@ -188,6 +188,13 @@ def test_python_merges_pairs() -> None:
     np.testing.assert_allclose(found.lse, attention_of().lse, rtol=1e-14)
 
 
+def test_axes_of_length_1_may_be_left_out_of_what_is_expected() -> None:
+    part = read_part("a", np.ones((1, 1, 2, 3)), np.zeros((1, 1, 2)))
+    whole = merge_parts([part, part])
+    assert judge(whole, "output", [[1.0, 1, 1], [1, 1, 1]]).agrees
+    assert judge(whole, "lse", [[math.log(2)] * 2]).agrees
+
+
 def test_what_can_not_be_merged_is_said() -> None:
     with pytest.raises(AttnError, match=r"part 1, lse: has the shape \(3,\); expected \(2,\)"):
         attncli.merge([(np.ones((2, 3)), np.zeros(3))])
@@ -229,6 +236,7 @@ def test_the_command_writes_the_whole_as_a_part(run: Run, files: list[str], suff
 def test_the_command_says_what_is_missing(run: Run, files: list[str]) -> None:  # noqa: F811 - a fixture
     assert "whole.npy: names no output and lse; name its entries" in run("merge", "whole.npy", *files).stderr
     assert "no parts; type attn merge" in run("merge").stderr
+    assert "unknown result of a merge 'weights'" in run("merge", *files, "--against", "weights=whole.npy").stderr
     assert "only --explain works a number out" in run("merge", *files, "--cell", "0,0,0,0").stderr
     assert "--cell 0,0,0,0" in run("merge", *files, "-e", "--cell", "9").stderr
     assert run("merge", *files, "-o", "whole.csv").returncode == 2

@@ -154,7 +154,8 @@ def test_attn_check_reads_each_kind_of_file(run: Run, kind: str) -> None:  # noq
 
 def test_what_the_command_refuses(run: Run, tmp_path: Path) -> None:  # noqa: F811 - a fixture
     assert "unknown vector 'nope'" in run("vectors", "nope").stderr
-    assert "name a folder with --output" in run("vectors", "--files", "json").stderr
+    assert "no file is written" in run("vectors", "plain", "--files", "json").stderr
+    assert run("vectors", "plain", "--force", "--strict").returncode == 2
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "file").touch()
     assert "already exists" in run("vectors", "plain", "-o", "there").stderr

@@ -114,6 +114,7 @@ COMMANDS = {
             "attn merge a.npz b.npz c.npz --lse-base 2 -o whole.npz",
             "attn merge a.npz b.npz --against output=merged.npy",
         ),
+        is_listed=False,
     ),
     "model": CommandRef(
         "attncli.models.model_command:model",
@@ -152,6 +153,7 @@ COMMANDS = {
         "attncli.kernels.vectors_command:vectors",
         "Write test vectors for kernels in any language.",
         ("attn vectors", "attn vectors -o pack", "attn vectors causal window -o pack --files json --seed 1"),
+        is_listed=False,
     ),
     "worksheet": CommandRef(
         "attncli.worksheet.command:worksheet",
