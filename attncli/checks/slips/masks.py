@@ -502,11 +502,7 @@ def _padding(case: Computation) -> Node | None:
 def last_block_read_whole(case: Computation, padding: Node, number: int) -> Iterator[Variant]:
     """The lengths of the keys are rounded up to whole blocks or pages: the padding in the last one takes part."""
     sentence = f"The last block of {number} keys is read whole: the padding in it takes part."
-    if "key_lengths" in rules_of(case):
-        options = {"size": number, "most": case.key_count}
-        yield Variant(case.with_changed_value("key_lengths", _in_blocks, options=options), sentence)
-    else:
-        yield Variant(case.with_changed_value(padding.name, _whole_blocks, options={"size": number}), sentence)
+    yield Variant(case.with_changed_value(padding.name, _whole_blocks, options={"size": number}), sentence)
 
 
 def _whole_blocks(shown: Array, *, size: int) -> Array:
@@ -515,12 +511,6 @@ def _whole_blocks(shown: Array, *, size: int) -> Array:
     filled = np.concatenate([shown, np.zeros((*shown.shape[:-1], -keys % size), dtype=bool)], axis=-1)
     blocks = filled.reshape(*shown.shape[:-1], -1, size).any(axis=-1)
     return np.repeat(blocks, size, axis=-1)[..., :keys]
-
-
-def _in_blocks(x: Array, *, size: int, most: int) -> Array:
-    """Lengths that are whole blocks."""
-    lengths: Array = np.minimum(-(-x // size) * size, most)
-    return lengths
 
 
 def _longer(x: Array, *, by: int, most: int) -> Array:

@@ -9,6 +9,7 @@ from attncli.checks.slips.fit import nearest_solutions
 from attncli.checks.slips.records import (
     Computation,
     FittedNumber,
+    Function,
     Variant,
     instead_of,
     plan_slip,
@@ -481,16 +482,21 @@ def _with_rope(problem: ProblemSpec, **parameters: Any) -> ProblemSpec:
 
 def _with_shifted_positions(case: Computation, name: str, shift: int) -> Computation:
     """The computation in which one of the rotations reads positions that are so many more."""
-    before = case.plan.by_name[case.plan.by_name[name].inputs["positions"]]
-    shifted = replace(
+    return with_own_positions(case, name, "positions", indices.query_positions, first=shift)
+
+
+def with_own_positions(case: Computation, name: str, argument: str, function: Function, **options: Any) -> Computation:
+    """The computation in which one node reads `function(rows=…, **options)` of its positions."""
+    before = case.plan.by_name[case.plan.by_name[name].inputs[argument]]
+    own = replace(
         before,
-        name=case.new_name(f"{name}_positions"),
-        function=indices.query_positions,
+        name=case.new_name(f"{name}_{argument}"),
+        function=function,
         inputs={"rows": before.name},
-        options={"first": shift},
+        options=options,
         source=(),
     )
-    return case.with_nodes(shifted).with_inputs(name, positions=shifted.name)
+    return case.with_nodes(own).with_inputs(name, **{argument: own.name})
 
 
 def _turned(case: Computation, name: str, rotated: Node) -> Computation:

@@ -188,10 +188,9 @@ class Slip:
     `change` yields nothing where the mistake can't be made, and several variants where there are several; of a slip
     with a `number` it takes that too. `needs_all` has the letters of axes of which it needs all positions (n: queries,
     h: heads, b: batch items): the result of one depends on the others, and no part can be computed alone. Without
-    `is_paired` it is tried in no pair of slips. One that `is_general` is named where no other alone explains what is
-    expected: a rule of many units, of some of which others say more. Where `is_rounding` is set, it rounds numbers, whose errors are small
-    and look like many others: it is named where nothing else explains what is expected. One that `is_backward` changes
-    gradients alone.
+    `is_paired` it is tried in no pair of slips. One that `is_general` or `is_rounding` is named where no other alone
+    explains what is expected: a rule of many units, of which others say more, or rounding, whose errors are small and
+    look like many others. One that `is_backward` changes gradients alone.
     """
 
     name: str

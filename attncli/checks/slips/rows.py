@@ -258,24 +258,19 @@ def page_of_another(case: Computation, number: Sequence[int]) -> Iterator[Varian
     """A page of the values, of the keys, or of both is another one, as by one wrong entry of a page table."""
     tokens, one, other = number
     where = f"page {other}, its neighbour" if abs(one - other) == 1 else f"page {other}"
-    for changed, what in with_changed_rows(case, (["value"], BOTH, ["key"]), _replaced, pages=tuple(number)):
+    options = {"pages": tuple(number), "is_both": False}
+    for changed, what in with_changed_rows(case, (["value"], BOTH, ["key"]), _exchanged, **options):
         yield Variant(changed, f"Page {one} of the {what}, of {tokens} tokens, is read from {where}.")
 
 
-def _replaced(x: Array, *, pages: Sequence[int]) -> Array:
-    """Rows of which one page has those of another."""
-    tokens, one, other = pages
-    replaced = np.array(x)
-    replaced[..., one * tokens : (one + 1) * tokens, :] = x[..., other * tokens : (other + 1) * tokens, :]
-    return replaced
-
-
-def _exchanged(x: Array, *, pages: Sequence[int]) -> Array:
-    """Rows of which two pages are exchanged."""
+def _exchanged(x: Array, *, pages: Sequence[int], is_both: bool = True) -> Array:
+    """Rows of which two pages are exchanged, or the first one is replaced by the other."""
     tokens, *both = pages
     one, other = (slice(page * tokens, (page + 1) * tokens) for page in both)
     exchanged = np.array(x)
-    exchanged[..., one, :], exchanged[..., other, :] = x[..., other, :], x[..., one, :]
+    exchanged[..., one, :] = x[..., other, :]
+    if is_both:
+        exchanged[..., other, :] = x[..., one, :]
     return exchanged
 
 

@@ -1,9 +1,10 @@
 """Slips of kernels that take keys tile by tile or in splits: sums that are not rescaled, keys too many or too few."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from math import e, exp, log
+from typing import Any
 
 from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np
@@ -41,7 +42,6 @@ TAIL = FittedNumber("keys", lambda case: range(1, min(case.key_count, MAX_TAIL +
 ZERO_KEYS = FittedNumber("keys", lambda _: range(1, MAX_ZERO_KEYS + 1), is_whole=True, is_size=True)
 POINT = FittedNumber("keys", lambda case: range(1, case.key_count), is_whole=True, is_size=True)
 SPLIT = FittedNumber("splits", lambda case: [n for n in SPLITS if n <= case.key_count], is_whole=True)
-AVERAGED = replace(SPLIT, usual=(2,))  # halves, also in pairs
 START = FittedNumber(
     "value", lambda _: [-start for start in (0.0, 1e2, 1e3, 1e4, 5e4, 1e5)], is_whole=True, usual=STARTS
 )
@@ -138,15 +138,15 @@ def _divided_in_tiles(scores: Array, value: Array, *, temperature: float, tile: 
     return output
 
 
-@plan_slip(WHERE, _sums_values, number=TILE)
-def tail_stale(case: Computation, number: int) -> Iterator[Variant]:
+@plan_slip(WHERE, _summed_weights, number=TILE)
+def tail_stale(case: Computation, weights: Node, number: int) -> Iterator[Variant]:
     """What a tail does not fill of its tile still has the keys and values of the tile before, which take part."""
-    missing = -case.key_count % number
-    if missing and case.key_count > number:
-        sentence = (
-            f"The last tile of {number} keys still has {count_of(missing, 'key')} of the one before, which take part."
-        )
-        yield from _with_context(case, _with_stale_tail, sentence, tile=number)
+    missing, keys = -case.key_count % number, case.key_count
+    if missing and keys > number:
+        options = {"first": keys - number, "count": missing}
+        stale = f"The last tile of {number} keys still has {count_of(missing, 'key')} of the one before"
+        changed = case.with_changed_value(weights.inputs["scores"], doubled, options=options)
+        yield Variant(changed, f"{stale}, which take part.")
 
 
 @plan_slip(WHERE, _sums_values, number=TILE)
@@ -178,48 +178,50 @@ def tail_dropped(case: Computation, number: int) -> Iterator[Variant]:
     yield from _with_context(case, _without_tail, sentence, count=number)
 
 
-@plan_slip(WHERE, _sums_values, number=AVERAGED)
-def splits_averaged(case: Computation, number: int) -> Iterator[Variant]:
-    """The results of splits of the keys are averaged without the weights that their sums give them."""
-    sentence = f"The results of {number} splits of the keys are averaged, each with the same weight."
-    for spreads in (False, True):
-        yield from _with_context(case, _merged_splits, sentence, splits=number, base=1.0, spreads=spreads)
+# Of each slip of splits, its sentence and what is done wrong, with the options of `_merged_splits`.
+MERGED: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
+    "splits_averaged": (
+        "The results of splits of the keys are averaged without the weights that their sums give them.",
+        {"averaged, each with the same weight": {"base": 1.0}},
+    ),
+    "splits_merged_in_base_2": (
+        "The results of splits are merged by powers of 2 of a natural log-sum-exp, or by powers of e of one in base 2.",
+        {
+            "merged by powers of 2 of natural log-sum-exps, instead of powers of e": {"base": 2.0},
+            "merged by powers of e of log-sum-exps in base 2, instead of powers of 2": {"base": exp(1 / log(2))},
+        },
+    ),
+    "splits_merged_without_maxima": (
+        "The results of splits are merged by their sums of exponentials, without the maxima that were subtracted.",
+        {"merged by their sums of exponentials, without their maxima": {"base": e, "keeps_maxima": False}},
+    ),
+}
 
 
-@plan_slip(WHERE, _sums_values, number=SPLIT)
-def splits_merged_in_base_2(case: Computation, number: int) -> Iterator[Variant]:
-    """The results of splits are merged by powers of 2 of a natural log-sum-exp, or by powers of e of one in base 2."""
-    sentence = f"{number} splits of the keys are merged by powers of 2 of natural log-sum-exps, instead of powers of e."
-    other = f"{number} splits of the keys are merged by powers of e of log-sum-exps in base 2, instead of powers of 2."
-    for base, text in ((2.0, sentence), (exp(1 / log(2)), other)):
-        for spreads in (False, True):
-            yield from _with_context(case, _merged_splits, text, splits=number, base=base, spreads=spreads)
+def _in_equal_splits(wrong: Mapping[str, Mapping[str, Any]]) -> Change:
+    def change(case: Computation, number: int) -> Iterator[Variant]:
+        for how, options in wrong.items():
+            sentence = f"{number} splits of the keys are {how}."
+            for spreads in (False, True):
+                yield from _with_context(case, _merged_splits, sentence, splits=number, spreads=spreads, **options)
+
+    return change
 
 
-@plan_slip(WHERE, _sums_values, number=SPLIT)
-def splits_merged_without_maxima(case: Computation, number: int) -> Iterator[Variant]:
-    """The results of splits are merged by their sums of exponentials, without the maxima that were subtracted."""
-    sentence = f"{number} splits of the keys are merged by their sums of exponentials, without their maxima."
-    for spreads in (False, True):
-        yield from _with_context(
-            case, _merged_splits, sentence, splits=number, base=e, keeps_maxima=False, spreads=spreads
-        )
+for _name, (_sentence, _wrong) in MERGED.items():
+    # Halves are averaged in pairs of slips too.
+    _number = replace(SPLIT, usual=(2,)) if _name == "splits_averaged" else SPLIT
+    add_slips(plan_slip(WHERE, _sums_values, number=_number), {_name: (_sentence, _in_equal_splits(_wrong))})
 
 
 @plan_slip(WHERE, _sums_values, number=POINT)
 def two_splits_merged(case: Computation, number: int) -> Iterator[Variant]:
     """Two splits of the keys, not halves, are averaged, merged in another base, or without their maxima."""
     keys = case.key_count
-    if number in (keys // 2, -(-keys // 2)):
-        return
-    two = f"Two splits, of {number} and {keys - number} keys, are"
-    for how, options in (
-        ("averaged, each with the same weight", {"base": 1.0}),
-        ("merged by powers of 2 of natural log-sum-exps, instead of powers of e", {"base": 2.0}),
-        ("merged by powers of e of log-sum-exps in base 2, instead of powers of 2", {"base": exp(1 / log(2))}),
-        ("merged by their sums of exponentials, without their maxima", {"base": e, "keeps_maxima": False}),
-    ):
-        yield from _with_context(case, _merged_splits, f"{two} {how}.", splits=2, first=number, **options)
+    for _, wrong in MERGED.values() if number not in (keys // 2, -(-keys // 2)) else ():
+        for how, options in wrong.items():
+            sentence = f"Two splits, of {number} and {keys - number} keys, are {how}."
+            yield from _with_context(case, _merged_splits, sentence, splits=2, first=number, **options)
 
 
 @plan_slip(LOW, softmax_node, is_paired=False, number=START)
@@ -332,12 +334,11 @@ def _without_tail(scores: Array, value: Array, *, temperature: float, count: int
     return _attended(scores[..., :-count] / temperature, value[..., :-count, :])[0]
 
 
-def _with_stale_tail(scores: Array, value: Array, *, temperature: float, tile: int) -> Array:
-    """A weighted sum with the keys again that the tile before has where the last tile has none."""
-    keys = scores.shape[-1]
-    again = slice(keys - tile, keys // tile * tile)
-    scores = np.concatenate([scores, scores[..., again]], axis=-1)
-    return _attended(scores / temperature, np.concatenate([value, value[..., again, :]], axis=-2))[0]
+def doubled(x: Array, *, first: int, count: int) -> Array:
+    """Scores [… m] of which those of some keys have exponentials twice as large."""
+    twice = np.array(x)
+    twice[..., first : first + count] += log(2)
+    return twice
 
 
 def _attended(scores: Array, value: Array) -> tuple[Array, Array, Array]:
