@@ -490,13 +490,12 @@ class _Search:
 
     def with_factors(self, evidence: Evidence) -> Iterator[Attempt]:
         """Pairs of a slip and a factor of the scores or the output: those that a few factors bring nearest."""
-        starts = []
+        starts: list[tuple[float, int, Attempt, Slip]] = []
         for first in self._firsts():
             for slip in map(SLIPS.__getitem__, FACTORS):
                 made = [attempt for factor in FEW_FACTORS for attempt in self._made(first, slip, factor)]
-                starts.append(
-                    (min(map(size_of, map(evidence.measure, made)), default=math.inf), len(starts), first, slip)
-                )
+                size = min(map(size_of, map(evidence.measure, made)), default=math.inf)
+                starts.append((size, len(starts), first, slip))
             if self.limits.clock() > self.end:
                 break
         for _, _, first, slip in sorted(starts, key=lambda start: start[:2])[:MOST_STARTS]:
