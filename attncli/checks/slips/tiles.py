@@ -118,23 +118,17 @@ def divided_in_each_tile(case: Computation, number: int) -> Iterator[Variant]:
 
 
 def _divided_in_tiles(scores: Array, value: Array, *, temperature: float, tile: int, adds_up: bool = False) -> Array:
-    """A weighted sum that is divided after each tile by the sum so far, or by that of the tile."""
-    shape = (*scores.shape[:-1], 1)
-    largest, total, output = np.full(shape, -np.inf), np.zeros(shape), np.zeros((*shape[:-1], value.shape[-1]))
+    """A weighted sum that is divided after each tile by the sum so far, or the sum of those of the tiles."""
+    output, total, largest = np.zeros(1), np.full(scores.shape[:-1], -np.inf), np.full(scores.shape[:-1], -np.inf)
     for first in range(0, scores.shape[-1], tile):
-        part = scores[..., first : first + tile] / temperature
-        new = part.max(axis=-1, keepdims=True)
-        if not adds_up:
-            new = np.maximum(new, largest)
-        subtracted = np.where(np.isfinite(new), new, 0)
-        factor = np.where(np.isfinite(largest), np.exp(np.minimum(largest - subtracted, 0)), 0)
-        powers = np.exp(part - subtracted)
-        total = powers.sum(axis=-1, keepdims=True) + (0 if adds_up else factor * total)
-        summed = powers @ value[..., first : first + tile, :]
-        if adds_up:
-            output = output + _quotient(summed, total[..., 0])
-        else:
-            output, largest = _quotient(factor * output + summed, total[..., 0]), new
+        part = slice(first, first + tile)
+        own, logarithm, own_largest = _attended(scores[..., part] / temperature, value[..., part, :])
+        before, new = largest, logarithm + own_largest
+        total = np.logaddexp(total, new)
+        finite = np.where(np.isfinite(total), total, 0)
+        shares = (0 * finite, 0 * finite) if adds_up else (before - finite, new - finite)
+        output = np.exp(shares[0])[..., None] * output + np.exp(shares[1])[..., None] * own
+        largest = np.maximum(largest, np.where(np.isneginf(new), -np.inf, own_largest))
     return output
 
 
@@ -143,9 +137,9 @@ def tail_stale(case: Computation, weights: Node, number: int) -> Iterator[Varian
     """What a tail does not fill of its tile still has the keys and values of the tile before, which take part."""
     missing, keys = -case.key_count % number, case.key_count
     if missing and keys > number:
-        options = {"first": keys - number, "count": missing}
+        options = {"first": keys - number, "count": missing, "by": log(2)}
         stale = f"The last tile of {number} keys still has {count_of(missing, 'key')} of the one before"
-        changed = case.with_changed_value(weights.inputs["scores"], doubled, options=options)
+        changed = case.with_changed_value(weights.inputs["scores"], added, options=options)
         yield Variant(changed, f"{stale}, which take part.")
 
 
@@ -302,18 +296,13 @@ def _online(
         finite = np.where(np.isfinite(largest), largest, 0)
         exponentials = np.exp(parts - finite[..., None])
         factors = np.where(np.isneginf(largest), 0, np.exp(power * (largest - finite[..., -1:])))
-        of_values = np.where(np.isneginf(largest), 0, _factors_of_new(largest, factors) if rescales_new else factors)
+        steps = np.exp(-np.diff(largest, axis=-1, prepend=-np.inf)) if rescales_new else 1  # from the maximum before
+        of_values = np.where(np.isneginf(largest), 0, steps * factors)
     rescaled = exponentials * of_values[..., None] if rescales_values else exponentials
     values = rescaled.reshape(*scores.shape[:-1], -1)[..., : scores.shape[-1]] @ value
     sums = exponentials.sum(axis=-1)
     total = (sums * factors if rescales_sum else sums).sum(axis=-1) if keeps_sum else sums[..., -1]
     return _quotient(values, total)
-
-
-def _factors_of_new(largest: Array, factors: Array) -> Array:
-    """The factors of tiles [… t], each also multiplied by that from the maximum before it, 0 for the first."""
-    before = np.concatenate([np.full_like(largest[..., :1], -np.inf), largest[..., :-1]], axis=-1)
-    return np.where(np.isneginf(before), 0, factors * np.exp(before - largest))
 
 
 def _quotient(values: Array, total: Array) -> Array:
@@ -334,11 +323,10 @@ def _without_tail(scores: Array, value: Array, *, temperature: float, count: int
     return _attended(scores[..., :-count] / temperature, value[..., :-count, :])[0]
 
 
-def doubled(x: Array, *, first: int, count: int) -> Array:
-    """Scores [… m] of which those of some keys have exponentials twice as large."""
-    twice = np.array(x)
-    twice[..., first : first + count] += log(2)
-    return twice
+def added(x: Array, *, first: int, count: int, by: float) -> Array:
+    """Scores [… m] of which those of some keys are larger, by log 2 as where they are read twice, or −∞."""
+    keys = np.arange(x.shape[-1])
+    return np.asarray(x + np.where((first <= keys) & (keys < first + count), by, 0).astype(x.dtype))
 
 
 def _attended(scores: Array, value: Array) -> tuple[Array, Array, Array]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from math import log
 from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
@@ -12,7 +13,7 @@ from attncli.checks.slips.records import Computation, FittedNumber, Variant, pla
 from attncli.checks.slips.rows import BOTH, range_of_rows
 from attncli.checks.slips.scores import biases_of
 from attncli.checks.slips.softmax import softmax_node
-from attncli.checks.slips.tiles import doubled
+from attncli.checks.slips.tiles import USUAL_TILE, added
 from attncli.plan.graph import Node
 
 UNITS = {"h": "head", "b": "batch item"}
@@ -96,18 +97,13 @@ def input_of_other_item(case: Computation) -> Iterator[Variant]:
     return _of_others(case, "b", _arrays(case))
 
 
-def _tile_sizes(case: Computation, rows: str = "m") -> Sequence[float]:
-    return usual_tile_sizes(case.plan.axis_length(rows))
-
-
 def _moved(what: str, unit: str, tile: int) -> Iterator[tuple[str, dict[str, Any]]]:
     """How rows of tiles are mistaken, after the sentence that says so."""
     units = {"key": "keys", "query": "queries"}[unit]
     of_tile, one = f"{'row' if tile == 1 else f'tile of {tile} {units}'}", "row" if tile == 1 else f"tile of {tile}"
     are = "are" if what in ARE else "is"
     yield f"Each {of_tile} has the {what} of the first one.", {"by": None}
-    late = f"The {what} {are} one {one} late: each has that of the one before it."
-    yield late, {"by": -tile}
+    yield f"The {what} {are} one {one} late: each has that of the one before it.", {"by": -tile}
     yield f"The {what} {are} one {one} late, and zeros for the first one.", {"by": -tile, "is_filled": True}
     yield f"The {what} {are} one {one} early, and the last one is read twice.", {"by": tile}
 
@@ -123,7 +119,7 @@ def _in_tiles(x: Array, *, axis: int, tile: int, by: int | None, is_filled: bool
     return moved
 
 
-@plan_slip("there are several keys and values", number=FittedNumber("tile", _tile_sizes, is_whole=True))
+@plan_slip("there are several keys and values", number=USUAL_TILE)
 def keys_of_other_tile(case: Computation, number: int) -> Iterator[Variant]:
     """The keys, the values, or a bias or mask of keys are those of another tile: the first, or one late or early."""
     for words in (["value"], ["key"], BOTH):
@@ -147,7 +143,7 @@ def _arrays_in_tiles(case: Computation, letter: str, unit: str, tile: int) -> It
     "there are several queries",
     needs_all="n",
     is_paired=False,
-    number=FittedNumber("tile", lambda case: _tile_sizes(case, "n"), is_whole=True),
+    number=FittedNumber("tile", lambda case: usual_tile_sizes(case.plan.axis_length("n")), is_whole=True),
 )
 def queries_of_other_tile(case: Computation, number: int) -> Iterator[Variant]:
     """The queries, or a bias, a mask or decays are those of another tile: the first, or one late or early."""
@@ -175,7 +171,7 @@ def _moved_from(x: Array, *, first: int, by: int) -> Array:
     return x.take(np.where(rows < first, rows, np.clip(rows + by, 0, len(rows) - 1)), axis=-2)
 
 
-@plan_slip("positions are counted", number=FittedNumber("tile", _tile_sizes, is_whole=True))
+@plan_slip("positions are counted", number=USUAL_TILE)
 def positions_by_tile(case: Computation, number: int) -> Iterator[Variant]:
     """Rope or a bias counts positions from the beginning of a tile or chunk, or counts what is before that twice."""
     readers = [(f"rotated_{word}", "positions", word) for word in ("query", "key")]
@@ -206,7 +202,7 @@ def _within(rows: Array, *, tile: int, is_twice: bool) -> Array:
 def keys_read_twice(case: Computation, weights: Node, number: Sequence[int]) -> Iterator[Variant]:
     """Some keys are read twice, as a tile at a bound that both sides of it read."""
     first, count = number
-    options = {"first": first, "count": count}
+    options = {"first": first, "count": count, "by": log(2)}
     which, are = (f"Key {first}", "is") if count == 1 else (f"Keys {first} to {first + count - 1}", "are")
-    changed = case.with_changed_value(weights.inputs["scores"], doubled, options=options)
+    changed = case.with_changed_value(weights.inputs["scores"], added, options=options)
     yield Variant(changed, f"{which} {are} read twice: each takes part in the softmax as two.")
