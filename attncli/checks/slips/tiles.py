@@ -194,7 +194,7 @@ MERGED: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
 
 def _in_equal_splits(wrong: Mapping[str, Mapping[str, Any]]) -> Change:
     def change(case: Computation, number: int) -> Iterator[Variant]:
-        for how, options in wrong.items():
+        for how, options in wrong.items() if number <= case.key_count else ():
             sentence = f"{number} splits of the keys are {how}."
             for spreads in (False, True):
                 yield from _with_context(case, _merged_splits, sentence, splits=number, spreads=spreads, **options)
