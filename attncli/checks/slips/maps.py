@@ -306,12 +306,12 @@ def with_changed_rows(
             yield changed, " and ".join(f"{word}s" for word in words)
 
 
-def _shifts(case: Computation) -> Sequence[int]:
-    """Typical sizes of tiles and pages, in both directions."""
-    return [shift for size in tile_sizes(case.key_count) for shift in (size, -size)]
+SHIFTS = FittedNumber(  # of rows, as far as tiles and pages are long, both ways
+    "rows", lambda case: [by for size in tile_sizes(case.key_count) for by in (size, -size)], is_whole=True
+)
 
 
-@plan_slip("there are several keys and values", number=FittedNumber("rows", _shifts, is_whole=True))
+@plan_slip("there are several keys and values", number=SHIFTS)
 def values_shifted(case: Computation, number: int) -> Iterator[Variant]:
     """The values belong to other keys: their rows are shifted, the last ones first."""
     for changed, _ in with_changed_rows(case, [["value"]], np.roll, shift=-number, axis=-2):

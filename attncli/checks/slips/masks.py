@@ -291,11 +291,12 @@ def _causal_within_tiles(query_positions: Array, key_positions: Array, *, tile: 
     return np.asarray((keys % tile <= queries % tile) & (keys // tile <= queries // tile))
 
 
-def _widths(case: Computation) -> Sequence[float]:
-    return range(1, min(case.key_count, 257))
-
-
-KEYS_OF_WINDOW = FittedNumber("keys", _widths, is_whole=True, is_size=True, usual=(1,))
+PAGES = (2, 4, 8, 16, 32, 64, 128, 256)
+PAGE = FittedNumber("block", lambda case: [size for size in PAGES if size <= case.key_count], is_whole=True)
+LEFT = FittedNumber("left", lambda case: range(min(case.key_count - 1, 257)), is_whole=True, is_size=True)
+KEYS_OF_WINDOW = FittedNumber(
+    "keys", lambda case: range(1, min(case.key_count, 257)), is_whole=True, is_size=True, usual=(1,)
+)
 
 
 @plan_slip("there is a window", _rule("window"), number=KEYS_OF_WINDOW)
@@ -354,16 +355,11 @@ def window_side_misread(case: Computation, window: Node) -> Iterator[Variant]:
             yield Variant(_without_rules(changed, "causal") if is_causal else changed, sentence[:-1] + without)
 
 
-def _sides(case: Computation) -> Sequence[float]:
-    """How many keys before its own a query may see."""
-    return range(min(case.key_count - 1, 257))
-
-
 def _has_no_window(case: Computation) -> bool:
     return "window" not in rules_of(case) and "masked_scores" in case.plan.results
 
 
-@problem_slip("there is no window", _has_no_window, number=FittedNumber("left", _sides, is_whole=True, is_size=True))
+@problem_slip("there is no window", _has_no_window, number=LEFT)
 def window_added(case: Computation, number: int) -> Iterator[Variant]:
     """A window is applied, although the problem has none: queries do not see keys farther away."""
     keys = count_of(number, "key")
@@ -488,25 +484,17 @@ def padding_on_other_side(case: Computation) -> Iterator[Variant]:
                 yield Variant(changed, f"Padding on the {side} is read as padding on the {other}.")
 
 
-def _page_sizes(case: Computation) -> Sequence[float]:
-    return [size for size in (2, 4, 8, 16, 32, 64, 128, 256) if size <= case.key_count]
-
-
 def _padding(case: Computation) -> Node | None:
     """The rule of lengths of keys, or else of a mask of keys."""
     rules = rules_of(case)
     return rules.get("key_lengths", rules.get("key_mask"))
 
 
-@plan_slip("keys have lengths or a mask", _padding, number=FittedNumber("block", _page_sizes, is_whole=True))
+@plan_slip("keys have lengths or a mask", _padding, number=PAGE)
 def last_block_read_whole(case: Computation, padding: Node, number: int) -> Iterator[Variant]:
     """The lengths of the keys are rounded up to whole blocks or pages: the padding in the last one takes part."""
     sentence = f"The last block of {number} keys is read whole: the padding in it takes part."
-    if "key_lengths" in rules_of(case):
-        options = {"size": number, "most": case.key_count}
-        yield Variant(case.with_changed_value("key_lengths", _in_blocks, options=options), sentence)
-    else:
-        yield Variant(case.with_changed_value(padding.name, _whole_blocks, options={"size": number}), sentence)
+    yield Variant(case.with_changed_value(padding.name, _whole_blocks, options={"size": number}), sentence)
 
 
 def _whole_blocks(shown: Array, *, size: int) -> Array:
@@ -515,12 +503,6 @@ def _whole_blocks(shown: Array, *, size: int) -> Array:
     filled = np.concatenate([shown, np.zeros((*shown.shape[:-1], -keys % size), dtype=bool)], axis=-1)
     blocks = filled.reshape(*shown.shape[:-1], -1, size).any(axis=-1)
     return np.repeat(blocks, size, axis=-1)[..., :keys]
-
-
-def _in_blocks(x: Array, *, size: int, most: int) -> Array:
-    """Lengths rounded up to whole blocks."""
-    lengths: Array = np.minimum(-(-x // size) * size, most)
-    return lengths
 
 
 def _longer(x: Array, *, by: int, most: int) -> Array:

@@ -188,9 +188,8 @@ class Slip:
     `change` yields nothing if the mistake is impossible, and may yield several variants; if the slip has a `number`,
     `change` takes it too. `needs_all` has the letters of axes that it needs whole (n: queries, h: heads, b: batch
     items): the result of one depends on the others. Without `is_paired` it is not tried in pairs. One that
-    `is_general`, a rule of many units, is named if no other slip alone explains the numbers. If `is_rounding` is
-    true, it rounds numbers; such errors are small and look like many others, so it is named only if nothing else
-    explains the expected numbers. One that `is_backward` changes gradients alone.
+    `is_general` (a rule of many units) or `is_rounding` (small errors that look like many others) is named only if no
+    other slip alone explains the expected numbers. One that `is_backward` changes gradients alone.
     """
 
     name: str

@@ -155,18 +155,18 @@ def decay_after_write(token: Tokens) -> tuple[Array, Array]:
     return token.query @ state, state
 
 
-@plan_slip(A_DECAY, partial(recurrence_node, reads=("decay",)))
-def decay_in_base_2(case: Computation, node: Node) -> Iterator[Variant]:
-    """The decay is a power of 2 instead of e: exp2 without the factor log₂ e."""
-    yield Variant(case.with_changed_value(node.inputs["decay"], lambda decay: decay * log(2)))
-
-
 @_step_slip(A_DECAY, "decay")
 def decay_to_first_order(token: Tokens) -> tuple[Array, Array]:
     """The state is multiplied by 1 + g, where g is the decay, instead of by exp(g)."""
     assert token.decay is not None
     kept = (1 + token.decay).mT * token.state
     return _after(token, kept, _written(token, kept))
+
+
+@plan_slip(A_DECAY, partial(recurrence_node, reads=("decay",)))
+def decay_in_base_2(case: Computation, node: Node) -> Iterator[Variant]:
+    """The decay is a power of 2 instead of e: exp2 without the factor log₂ e."""
+    yield Variant(case.with_changed_value(node.inputs["decay"], lambda decay: decay * log(2)))
 
 
 @plan_slip(A_DECAY, partial(recurrence_node, reads=("decay",)))
@@ -290,22 +290,22 @@ def _wrong_chunks(tokens: Tokens, *, size: int, wrong: str) -> tuple[Array, Arra
 CHUNKS = FittedNumber(
     "chunk", lambda case: [size for size in (16, 32, 64, 128, 256, 8, 4, 2) if size < case.key_count], is_whole=True
 )
-add_slips(
-    plan_slip(A_DECAY, partial(recurrence_node, reads=("decay",)), number=CHUNKS),
-    {
-        name: (sentence, _chunk_slip(wrong, sentence))
-        for name, wrong, sentence in (
-            ("carried_state_not_decayed", "reading", "What is carried into a chunk is read without its decay there."),
-            ("state_not_decayed_over_chunk", "state", "The state that a chunk hands on lacks the decay of its tokens."),
-            ("no_decay_within_chunk", "within", "What the tokens of a chunk write is read there without its decay."),
-        )
-    },
-)
-READ_TWICE = "Queries read the state after their chunk, and what it wrote before them once more."
-add_slips(
-    plan_slip("there is a recurrence", recurrence_node, number=CHUNKS),
-    {"chunk_read_twice": (READ_TWICE, _chunk_slip("twice", READ_TWICE))},
-)
+for _slip, _wrong, _where, _reads, _sentence in (
+    ("carried_state_not_decayed", "reading", A_DECAY, ("decay",), "What is carried into a chunk is not decayed there."),
+    ("state_not_decayed_over_chunk", "state", A_DECAY, ("decay",), "The state that a chunk hands on lacks its decay."),
+    ("no_decay_within_chunk", "within", A_DECAY, ("decay",), "What a chunk writes is read in it without its decay."),
+    (
+        "chunk_read_twice",
+        "twice",
+        "there is a recurrence",
+        (),
+        "Queries read the state after a chunk, and what it wrote again.",
+    ),
+):
+    add_slips(
+        plan_slip(_where, partial(recurrence_node, reads=_reads), number=CHUNKS),
+        {_slip: (_sentence, _chunk_slip(_wrong, _sentence))},
+    )
 
 
 @plan_slip("a recurrence has states with as many rows as columns")

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.checks.slips.maps import expected_context, others_of, read_rows, same_part, with_changed_rows
 from attncli.checks.slips.records import Computation, FittedNumber, Variant, evaluate_names, plan_slip
 from attncli.checks.slips.softmax import softmax_node
-from attncli.checks.slips.tiles import reads_of_context
+from attncli.checks.slips.tiles import added, reads_of_context
 from attncli.plan.graph import Node
 
 MAX_KEYS, MAX_EMPTY = 512, 128  # rows to search for empty ones, and how many there may be
@@ -20,6 +21,7 @@ FEW_NAMED = 6  # rows that a sentence names
 BOTH = ("key", "value")
 NEAR = 0.05  # share of the right computation's distance below which a solution is worth a try
 STALE = (1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 128, 256)
+STALE_ROWS = FittedNumber("rows", lambda case: [rows for rows in STALE if 2 * rows <= case.key_count], is_whole=True)
 
 
 @dataclass(frozen=True)
@@ -150,16 +152,11 @@ def rows_of_zeros(case: Computation, number: Sequence[int]) -> Iterator[Variant]
 def keys_left_out(case: Computation, weights: Node, number: Sequence[int]) -> Iterator[Variant]:
     """Some keys before the last ones are left out, as a tile that is skipped."""
     first, count = number
-    changed = case.with_changed_value(weights.inputs["scores"], _hidden, options={"first": first, "count": count})
+    changed = case.with_changed_value(
+        weights.inputs["scores"], added, options={"first": first, "count": count, "by": -inf}
+    )
     which = f"Key {first} is" if count == 1 else f"Keys {first} to {first + count - 1} are"
     yield Variant(changed, f"{which} left out, as a tile that is skipped.")
-
-
-def _hidden(x: Array, *, first: int, count: int) -> Array:
-    """Scores [… m] with some keys hidden."""
-    hidden = np.array(x)
-    hidden[..., first : first + count] = -np.inf
-    return hidden
 
 
 def _emptied(x: Array, *, first: int, count: int | None) -> Array:
@@ -169,12 +166,7 @@ def _emptied(x: Array, *, first: int, count: int | None) -> Array:
     return emptied
 
 
-def _stale_counts(case: Computation) -> Sequence[float]:
-    keys = case.key_count
-    return [count for count in STALE if 2 * count <= keys] if read_rows(case) else []
-
-
-@plan_slip("there are several keys and values", number=FittedNumber("rows", _stale_counts, is_whole=True))
+@plan_slip("there are several keys and values", number=STALE_ROWS)
 def rows_stale(case: Computation, number: int) -> Iterator[Variant]:
     """The last rows of the values, or of keys and values, still belong to the block before."""
     rows, are_those = ("row", "is the one") if number == 1 else (f"{number} rows", "are those")
@@ -258,24 +250,19 @@ def page_of_another(case: Computation, number: Sequence[int]) -> Iterator[Varian
     """A page of the values, of the keys, or of both is another one, as by one wrong entry of a page table."""
     tokens, one, other = number
     where = f"page {other}, its neighbour" if abs(one - other) == 1 else f"page {other}"
-    for changed, what in with_changed_rows(case, (["value"], BOTH, ["key"]), _replaced, pages=tuple(number)):
+    options = {"pages": tuple(number), "is_both": False}
+    for changed, what in with_changed_rows(case, (["value"], BOTH, ["key"]), _exchanged, **options):
         yield Variant(changed, f"Page {one} of the {what}, of {tokens} tokens, is read from {where}.")
 
 
-def _replaced(x: Array, *, pages: Sequence[int]) -> Array:
-    """Rows of which one page has those of another."""
-    tokens, one, other = pages
-    replaced = np.array(x)
-    replaced[..., one * tokens : (one + 1) * tokens, :] = x[..., other * tokens : (other + 1) * tokens, :]
-    return replaced
-
-
-def _exchanged(x: Array, *, pages: Sequence[int]) -> Array:
-    """Rows with two pages exchanged."""
+def _exchanged(x: Array, *, pages: Sequence[int], is_both: bool = True) -> Array:
+    """Rows with two pages exchanged, or with the first one replaced by the other."""
     tokens, *both = pages
     one, other = (slice(page * tokens, (page + 1) * tokens) for page in both)
     exchanged = np.array(x)
-    exchanged[..., one, :], exchanged[..., other, :] = x[..., other, :], x[..., one, :]
+    exchanged[..., one, :] = x[..., other, :]
+    if is_both:
+        exchanged[..., other, :] = x[..., one, :]
     return exchanged
 
 

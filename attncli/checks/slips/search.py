@@ -4,12 +4,12 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from itertools import chain, islice, product
+from itertools import chain, islice
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.base.text import join_words
-from attncli.checks.slips.fit import MUCH_NEARER, nearest_factor, nearest_size, nearest_whole, size_of
+from attncli.checks.slips.fit import nearest_factor, nearest_size, nearest_whole, size_of
 from attncli.checks.slips.parts import (
     ALL,
     NO_PRIORITY,
@@ -275,10 +275,10 @@ class Evidence:
 DEFAULT_LIMITS = SearchLimits()
 FAR = 8.0  # factor on a number: if the product also explains the expected numbers, the number is not determined
 MOST_OTHERS = 40  # integers near the found one, which may fit as well
-NEAR_KNOWN = 0.02  # relative distance from the found number within which a well-known number is tried
 FACTORS = ("scale_factor", "output_factor")  # slips to fit together with another one
 FEW_FACTORS = (0.25, 0.6, 1.6, 4.0)  # to try first
-MOST_STARTS, MOST_FACTOR = 6, 1e3
+MOST_STARTS = 3  # pairs with a factor to look for
+NEAR_KNOWN = 0.02  # relative distance from the found number within which a well-known number is tried
 
 
 @dataclass(frozen=True)
@@ -492,30 +492,17 @@ class _Search:
                         yield attempt
 
     def with_factors(self, evidence: Evidence) -> Iterator[Attempt]:
-        """The pairs of a slip and a factor of the scores or the output that come much nearer than what is right.
-
-        A few factors are tried with each slip, and the search goes on from those that come nearest.
-        """
-        own = self._start(Needs(), self.limits.fit_cells)
-        right = math.inf if own is None else size_of(evidence.measure(own))
-        starts = [
-            (size, at, first, SLIPS[name], factor)
-            for at, (first, name) in enumerate(product(self._firsts(), FACTORS))
-            if self.limits.clock() <= self.end
-            for factor, size in self._sizes(first, SLIPS[name], evidence)
-        ]
-        for _, _, first, slip, start in sorted(starts, key=lambda one: one[:2])[:MOST_STARTS]:
-
-            def made(value: float, first: Attempt = first, slip: Slip = slip) -> Attempt | None:
-                return next(self._made(first, slip, value), None)
-
-            def residuals(value: float, make: Callable[[float], Attempt | None] = made) -> Array | None:
-                attempt = make(value)
-                return None if attempt is None else evidence.measure(attempt)
-
-            for found in nearest_factor(residuals, [start], math.inf if right == 0 else right * MOST_FACTOR):
-                if size_of(residuals(found)) < MUCH_NEARER * right:
-                    yield from filter(None, map(made, (*_rounder(found), found)))
+        """Pairs of a slip and a factor of the scores or the output: those that a few factors bring nearest."""
+        starts: list[tuple[float, int, Attempt, Slip]] = []
+        for first in self._firsts():
+            for slip in map(SLIPS.__getitem__, FACTORS):
+                made = [attempt for factor in FEW_FACTORS for attempt in self._made(first, slip, factor)]
+                size = min(map(size_of, map(evidence.measure, made)), default=math.inf)
+                starts.append((size, len(starts), first, slip))
+            if self.limits.clock() > self.end:
+                break
+        for _, _, first, slip in sorted(starts, key=lambda start: start[:2])[:MOST_STARTS]:
+            yield from self._fitted(first, slip, evidence)
 
     def _firsts(self) -> Iterator[Attempt]:
         """The slips that are paired, each alone, in a part in which a number is looked for."""
@@ -523,14 +510,6 @@ class _Search:
             start = self._start(_needs_of(slip), self.limits.fit_cells) if slip.is_paired else None
             if start is not None and not self._takes_long(_needs_of(slip)) and not slip.is_rounding:
                 yield from self._made(start, slip)
-
-    def _sizes(self, first: Attempt, slip: Slip, evidence: Evidence) -> Iterator[tuple[float, float]]:
-        """Each of a few factors with how far the attempt is from what is expected."""
-        for factor in FEW_FACTORS:
-            attempt = next(self._made(first, slip, factor), None)
-            measured = None if attempt is None else evidence.measure(attempt)
-            if measured is not None:
-                yield factor, size_of(measured)
 
     @cached_property
     def whole(self) -> Computation:

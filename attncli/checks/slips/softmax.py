@@ -14,7 +14,6 @@ from attncli.checks.slips.records import (
     Function,
     Variant,
     add_slips,
-    evaluate_names,
     function_slip,
     of_stage,
     plan_slip,
@@ -30,8 +29,6 @@ from attncli.ops.registry import failures_named
 from attncli.plan.graph import Node
 from attncli.problem.fields import LSE
 from attncli.problem.spec import ProblemSpec
-
-LARGEST_POWER = 80.0  # of e, that is a number of float32
 
 
 def softmax_node(case: Computation) -> Node | None:
@@ -127,7 +124,7 @@ def no_softmax(scores: Array, *, temperature: float = 1.0) -> Array:
 def exponentials_not_divided(case: Computation, node: Node) -> Iterator[Variant]:
     """The exponentials are not divided by their sum."""
     sentence = "The exponentials of the scores, without their maximum, are not divided by their sum."
-    for subtracts, text in ((True, ""), (False, sentence)) if _have_exponentials(case, node) else ((True, ""),):
+    for subtracts, text in ((True, ""), (False, sentence)):
         yield Variant(case.with_function(node.name, _exponentials, subtracts_maximum=subtracts), text)
 
 
@@ -140,22 +137,16 @@ def scores_divided_by_sum(scores: Array, *, temperature: float = 1.0) -> Array:
     return weights
 
 
-def _have_exponentials(case: Computation, node: Node) -> bool:
-    """Whether the largest score of each row has an exponential that is neither 0 nor infinite."""
-    name = node.inputs["scores"]
-    largest = evaluate_names(case.plan, case.problem, [name], case.problem.precision)[name].max(axis=-1, initial=-inf)
-    return bool((abs(largest[np.isfinite(largest)]) < LARGEST_POWER).all())
-
-
 def _visible_scores(scores: Array) -> Array:
     """The scores, 0 where a key is hidden."""
     return np.where(np.isneginf(scores), 0, scores)
 
 
 def _exponentials(scores: Array, *, subtracts_maximum: bool, temperature: float = 1.0) -> Array:
-    """The numerators of the weights, which may overflow where no maximum is subtracted."""
+    """The numerators of the weights; NaN in rows in which all vanish, which is another mistake."""
     with np.errstate(over="ignore"):
-        return np.exp((scores - (finite_max(scores) if subtracts_maximum else 0)) / temperature)
+        powers = np.exp((scores - (finite_max(scores) if subtracts_maximum else 0)) / temperature)
+    return np.where(powers.any(axis=-1, keepdims=True) | np.isneginf(finite_max(scores)), powers, np.nan)
 
 
 @problem_slip("the softmax has a temperature, and that is not 1")
@@ -173,24 +164,11 @@ def no_sink(case: Computation) -> Iterator[Variant]:
     return without(case, "sink")
 
 
-@plan_slip("the log-sum-exp is checked", find=LSE, is_paired=False)
-def lse_in_base_2(case: Computation, _: Node) -> Iterator[Variant]:
-    """The log-sum-exp is the logarithm to base 2: lse / ln 2."""
-    yield Variant(case.with_changed_value(LSE, lambda lse: lse / log(2)))
-
-
 @plan_slip("the log-sum-exp is checked, and there is a sink", is_paired=False)
 def lse_without_sink(case: Computation) -> Iterator[Variant]:
     """The log-sum-exp is of the keys alone, though the weights have the sink."""
     if case.node(LSE) is not None and "scores_and_sink" in case.plan.by_name:
         yield Variant(case.with_inputs(LSE, scores=case.plan["masked_scores"].name))
-
-
-@plan_slip("the log-sum-exp is checked", find=LSE, is_paired=False)
-def lse_without_maximum(case: Computation, node: Node) -> Iterator[Variant]:
-    """The log-sum-exp lacks the maximum that was subtracted: it is log Σ exp(s − max)."""
-    inputs = {"scores": node.inputs["scores"]}
-    yield Variant(case.with_changed_value(LSE, lambda lse, scores: lse - finite_max(scores)[..., 0], inputs))
 
 
 @plan_slip("the log-sum-exp is checked, and the scores are scaled, not by 1", find=LSE, is_paired=False)
@@ -206,45 +184,33 @@ def _unscaled_lse(_: Array, *, scores: Array, scale: float, sinks: int) -> Array
     """The log-sum-exp of scores that are divided by their scale, but for sinks; −∞ where no key is visible."""
     keys = scores.shape[-1] - sinks
     powers = np.concatenate([scores[..., :keys] / scale, scores[..., keys:]], axis=-1)
-    largest = finite_max(powers)
-    with np.errstate(divide="ignore"):
-        lse: Array = largest[..., 0] + np.log(np.exp(powers - largest).sum(axis=-1))
-    return lse
+    return np.asarray(np.logaddexp.reduce(powers, axis=-1))
 
 
 def _other_lse(function: Function) -> Change:
-    """The change that makes another number of the log-sum-exp and of the row's maximum."""
+    """The change that makes another number of the log-sum-exp and of the maximum of the row."""
 
     def change(case: Computation, node: Node) -> Iterator[Variant]:
-        yield Variant(case.with_changed_value(LSE, function, {"scores": node.inputs["scores"]}))
+        inputs = {"scores": node.inputs["scores"]}
+        yield Variant(
+            case.with_changed_value(LSE, lambda lse, scores: function(lse, finite_max(scores)[..., 0]), inputs)
+        )
 
     return change
 
 
-def _maximum(scores: Array) -> Array:
-    """The largest score of each row, which is subtracted before the exponentials."""
-    return finite_max(scores)[..., 0]
-
-
-_lse_rows: dict[str, tuple[str, Function]] = {
-    "lse_not_logarithm": (
-        "The log-sum-exp lacks its logarithm: it is the sum of the exponentials.",
-        lambda lse, scores: np.exp(lse),
-    ),
-    "lse_not_logarithm_nor_maximum": (
-        "The log-sum-exp is the sum of the exponentials of which the maximum is subtracted, without its logarithm.",
-        lambda lse, scores: np.exp(lse - _maximum(scores)),
-    ),
-    "lse_negative": ("The log-sum-exp has the wrong sign.", lambda lse, scores: -lse),
-    "lse_is_maximum": ("The log-sum-exp is the maximum of the row alone.", lambda lse, scores: _maximum(scores)),
-    "lse_in_two_bases": (
-        "The log-sum-exp adds a maximum in base 2, max / ln 2, to a natural logarithm.",
-        lambda lse, scores: lse + (1 / log(2) - 1) * _maximum(scores),
-    ),
+_LSE_OF_OTHERS: dict[str, tuple[str, Function]] = {  # what each does, of lse and the maximum m of the row
+    "lse_in_base_2": ("is the logarithm to base 2: lse / ln 2", lambda lse, _: lse / log(2)),
+    "lse_without_maximum": ("lacks the maximum that was subtracted: it is log Σ exp(s − max)", lambda lse, m: lse - m),
+    "lse_not_logarithm": ("lacks its logarithm: it is the sum of the exponentials", lambda lse, _: np.exp(lse)),
+    "lse_not_logarithm_nor_maximum": ("lacks logarithm and maximum: Σ exp(s − max)", lambda lse, m: np.exp(lse - m)),
+    "lse_negative": ("has the wrong sign", lambda lse, _: -lse),
+    "lse_is_maximum": ("is the maximum of the row alone", lambda _, m: m),
+    "lse_in_two_bases": ("adds max / ln 2 to a natural logarithm", lambda lse, m: lse + (1 / log(2) - 1) * m),
 }
 add_slips(
     plan_slip("the log-sum-exp is checked", find=LSE, is_paired=False),
-    {name: (sentence, _other_lse(function)) for name, (sentence, function) in _lse_rows.items()},
+    {name: (f"The log-sum-exp {does}.", _other_lse(function)) for name, (does, function) in _LSE_OF_OTHERS.items()},
 )
 
 

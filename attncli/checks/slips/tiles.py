@@ -1,9 +1,10 @@
 """Slips of kernels that process keys in tiles or splits: sums without rescaling, too many or too few keys."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from math import e, exp, log
+from typing import Any
 
 from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np
@@ -41,7 +42,6 @@ TAIL = FittedNumber("keys", lambda case: range(1, min(case.key_count, MAX_TAIL +
 ZERO_KEYS = FittedNumber("keys", lambda _: range(1, MAX_ZERO_KEYS + 1), is_whole=True, is_size=True)
 POINT = FittedNumber("keys", lambda case: range(1, case.key_count), is_whole=True, is_size=True)
 SPLIT = FittedNumber("splits", lambda case: [n for n in SPLITS if n <= case.key_count], is_whole=True)
-AVERAGED = replace(SPLIT, usual=(2,))  # halves, also in pairs
 START = FittedNumber(
     "value", lambda _: [-start for start in (0.0, 1e2, 1e3, 1e4, 5e4, 1e5)], is_whole=True, usual=STARTS
 )
@@ -118,35 +118,29 @@ def divided_in_each_tile(case: Computation, number: int) -> Iterator[Variant]:
 
 
 def _divided_in_tiles(scores: Array, value: Array, *, temperature: float, tile: int, adds_up: bool = False) -> Array:
-    """A weighted sum that is divided after each tile by the sum so far, or by that of the tile."""
-    shape = (*scores.shape[:-1], 1)
-    largest, total, output = np.full(shape, -np.inf), np.zeros(shape), np.zeros((*shape[:-1], value.shape[-1]))
+    """A weighted sum that is divided after each tile by the sum so far, or the sum of those of the tiles."""
+    output, total, largest = np.zeros(1), np.full(scores.shape[:-1], -np.inf), np.full(scores.shape[:-1], -np.inf)
     for first in range(0, scores.shape[-1], tile):
-        part = scores[..., first : first + tile] / temperature
-        new = part.max(axis=-1, keepdims=True)
-        if not adds_up:
-            new = np.maximum(new, largest)
-        subtracted = np.where(np.isfinite(new), new, 0)
-        factor = np.where(np.isfinite(largest), np.exp(np.minimum(largest - subtracted, 0)), 0)
-        powers = np.exp(part - subtracted)
-        total = powers.sum(axis=-1, keepdims=True) + (0 if adds_up else factor * total)
-        summed = powers @ value[..., first : first + tile, :]
-        if adds_up:
-            output = output + _quotient(summed, total[..., 0])
-        else:
-            output, largest = _quotient(factor * output + summed, total[..., 0]), new
+        part = slice(first, first + tile)
+        own, logarithm, own_largest = _attended(scores[..., part] / temperature, value[..., part, :])
+        before, new = largest, logarithm + own_largest
+        total = np.logaddexp(total, new)
+        finite = np.where(np.isfinite(total), total, 0)
+        shares = (0 * finite, 0 * finite) if adds_up else (before - finite, new - finite)
+        output = np.exp(shares[0])[..., None] * output + np.exp(shares[1])[..., None] * own
+        largest = np.maximum(largest, np.where(np.isneginf(new), -np.inf, own_largest))
     return output
 
 
-@plan_slip(WHERE, _sums_values, number=TILE)
-def tail_stale(case: Computation, number: int) -> Iterator[Variant]:
+@plan_slip(WHERE, _summed_weights, number=TILE)
+def tail_stale(case: Computation, weights: Node, number: int) -> Iterator[Variant]:
     """What a tail does not fill of its tile still has the keys and values of the tile before, which take part."""
-    missing = -case.key_count % number
-    if missing and case.key_count > number:
-        sentence = (
-            f"The last tile of {number} keys still has {count_of(missing, 'key')} of the one before, which take part."
-        )
-        yield from _with_context(case, _with_stale_tail, sentence, tile=number)
+    missing, keys = -case.key_count % number, case.key_count
+    if missing and keys > number:
+        options = {"first": keys - number, "count": missing, "by": log(2)}
+        stale = f"The last tile of {number} keys still has {count_of(missing, 'key')} of the one before"
+        changed = case.with_changed_value(weights.inputs["scores"], added, options=options)
+        yield Variant(changed, f"{stale}, which take part.")
 
 
 @plan_slip(WHERE, _sums_values, number=TILE)
@@ -178,48 +172,50 @@ def tail_dropped(case: Computation, number: int) -> Iterator[Variant]:
     yield from _with_context(case, _without_tail, sentence, count=number)
 
 
-@plan_slip(WHERE, _sums_values, number=AVERAGED)
-def splits_averaged(case: Computation, number: int) -> Iterator[Variant]:
-    """The results of splits of the keys are averaged without the weights that their sums give them."""
-    sentence = f"The results of {number} splits of the keys are averaged, each with the same weight."
-    for spreads in (False, True):
-        yield from _with_context(case, _merged_splits, sentence, splits=number, base=1.0, spreads=spreads)
+# Of each slip of splits, its sentence and what is done wrong, with the options of `_merged_splits`.
+MERGED: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
+    "splits_averaged": (
+        "The results of splits of the keys are averaged without the weights that their sums give them.",
+        {"averaged, each with the same weight": {"base": 1.0}},
+    ),
+    "splits_merged_in_base_2": (
+        "The results of splits are merged by powers of 2 of a natural log-sum-exp, or by powers of e of one in base 2.",
+        {
+            "merged by powers of 2 of natural log-sum-exps, instead of powers of e": {"base": 2.0},
+            "merged by powers of e of log-sum-exps in base 2, instead of powers of 2": {"base": exp(1 / log(2))},
+        },
+    ),
+    "splits_merged_without_maxima": (
+        "The results of splits are merged by their sums of exponentials, without the maxima that were subtracted.",
+        {"merged by their sums of exponentials, without their maxima": {"base": e, "keeps_maxima": False}},
+    ),
+}
 
 
-@plan_slip(WHERE, _sums_values, number=SPLIT)
-def splits_merged_in_base_2(case: Computation, number: int) -> Iterator[Variant]:
-    """The results of splits are merged by powers of 2 of a natural log-sum-exp, or by powers of e of one in base 2."""
-    sentence = f"{number} splits of the keys are merged by powers of 2 of natural log-sum-exps, instead of powers of e."
-    other = f"{number} splits of the keys are merged by powers of e of log-sum-exps in base 2, instead of powers of 2."
-    for base, text in ((2.0, sentence), (exp(1 / log(2)), other)):
-        for spreads in (False, True):
-            yield from _with_context(case, _merged_splits, text, splits=number, base=base, spreads=spreads)
+def _in_equal_splits(wrong: Mapping[str, Mapping[str, Any]]) -> Change:
+    def change(case: Computation, number: int) -> Iterator[Variant]:
+        for how, options in wrong.items() if number <= case.key_count else ():
+            sentence = f"{number} splits of the keys are {how}."
+            for spreads in (False, True):
+                yield from _with_context(case, _merged_splits, sentence, splits=number, spreads=spreads, **options)
+
+    return change
 
 
-@plan_slip(WHERE, _sums_values, number=SPLIT)
-def splits_merged_without_maxima(case: Computation, number: int) -> Iterator[Variant]:
-    """The results of splits are merged by their sums of exponentials, without the maxima that were subtracted."""
-    sentence = f"{number} splits of the keys are merged by their sums of exponentials, without their maxima."
-    for spreads in (False, True):
-        yield from _with_context(
-            case, _merged_splits, sentence, splits=number, base=e, keeps_maxima=False, spreads=spreads
-        )
+for _name, (_sentence, _wrong) in MERGED.items():
+    # Halves are averaged in pairs of slips too.
+    _number = replace(SPLIT, usual=(2,)) if _name == "splits_averaged" else SPLIT
+    add_slips(plan_slip(WHERE, _sums_values, number=_number), {_name: (_sentence, _in_equal_splits(_wrong))})
 
 
 @plan_slip(WHERE, _sums_values, number=POINT)
 def two_splits_merged(case: Computation, number: int) -> Iterator[Variant]:
     """Two splits of the keys, not halves, are averaged, merged in another base, or without their maxima."""
     keys = case.key_count
-    if number in (keys // 2, -(-keys // 2)):
-        return
-    two = f"Two splits, of {number} and {keys - number} keys, are"
-    for how, options in (
-        ("averaged, each with the same weight", {"base": 1.0}),
-        ("merged by powers of 2 of natural log-sum-exps, instead of powers of e", {"base": 2.0}),
-        ("merged by powers of e of log-sum-exps in base 2, instead of powers of 2", {"base": exp(1 / log(2))}),
-        ("merged by their sums of exponentials, without their maxima", {"base": e, "keeps_maxima": False}),
-    ):
-        yield from _with_context(case, _merged_splits, f"{two} {how}.", splits=2, first=number, **options)
+    for _, wrong in MERGED.values() if number not in (keys // 2, -(-keys // 2)) else ():
+        for how, options in wrong.items():
+            sentence = f"Two splits, of {number} and {keys - number} keys, are {how}."
+            yield from _with_context(case, _merged_splits, sentence, splits=2, first=number, **options)
 
 
 @plan_slip(LOW, softmax_node, is_paired=False, number=START)
@@ -300,18 +296,13 @@ def _online(
         finite = np.where(np.isfinite(largest), largest, 0)
         exponentials = np.exp(parts - finite[..., None])
         factors = np.where(np.isneginf(largest), 0, np.exp(power * (largest - finite[..., -1:])))
-        of_values = np.where(np.isneginf(largest), 0, _factors_of_new(largest, factors) if rescales_new else factors)
+        steps = np.exp(-np.diff(largest, axis=-1, prepend=-np.inf)) if rescales_new else 1  # from the maximum before
+        of_values = np.where(np.isneginf(largest), 0, steps * factors)
     rescaled = exponentials * of_values[..., None] if rescales_values else exponentials
     values = rescaled.reshape(*scores.shape[:-1], -1)[..., : scores.shape[-1]] @ value
     sums = exponentials.sum(axis=-1)
     total = (sums * factors if rescales_sum else sums).sum(axis=-1) if keeps_sum else sums[..., -1]
     return _quotient(values, total)
-
-
-def _factors_of_new(largest: Array, factors: Array) -> Array:
-    """The factors of tiles [… t], each also multiplied by that from the maximum before it, 0 for the first."""
-    before = np.concatenate([np.full_like(largest[..., :1], -np.inf), largest[..., :-1]], axis=-1)
-    return np.where(np.isneginf(before), 0, factors * np.exp(before - largest))
 
 
 def _quotient(values: Array, total: Array) -> Array:
@@ -332,12 +323,10 @@ def _without_tail(scores: Array, value: Array, *, temperature: float, count: int
     return _attended(scores[..., :-count] / temperature, value[..., :-count, :])[0]
 
 
-def _with_stale_tail(scores: Array, value: Array, *, temperature: float, tile: int) -> Array:
-    """A weighted sum that repeats the keys of the tile before in the empty slots of the last tile."""
-    keys = scores.shape[-1]
-    again = slice(keys - tile, keys // tile * tile)
-    scores = np.concatenate([scores, scores[..., again]], axis=-1)
-    return _attended(scores / temperature, np.concatenate([value, value[..., again, :]], axis=-2))[0]
+def added(x: Array, *, first: int, count: int, by: float) -> Array:
+    """Scores [… m] of which those of some keys are larger, by log 2 as where they are read twice, or −∞."""
+    keys = np.arange(x.shape[-1])
+    return np.asarray(x + np.where((first <= keys) & (keys < first + count), by, 0).astype(x.dtype))
 
 
 def _attended(scores: Array, value: Array) -> tuple[Array, Array, Array]:

@@ -8,10 +8,12 @@ from typing import Any
 from attncli.base.lazy_numpy import Array, np
 from attncli.checks.slips.maps import with_changed_rows
 from attncli.checks.slips.masks import rules_of
+from attncli.checks.slips.positions import with_own_positions
 from attncli.checks.slips.records import Computation, FittedNumber, Variant, plan_slip, usual_tile_sizes
 from attncli.checks.slips.rows import BOTH, range_of_rows
 from attncli.checks.slips.scores import biases_of
 from attncli.checks.slips.softmax import softmax_node
+from attncli.checks.slips.tiles import USUAL_TILE, added
 from attncli.plan.graph import Node
 
 UNITS = {"h": "head", "b": "batch item"}
@@ -25,13 +27,17 @@ def _has(node: Node | None, letter: str) -> bool:
     return node is not None and any(axis.letter == letter and axis.length > 1 for axis in node.axes)
 
 
+def _biases(case: Computation) -> Mapping[str, Node]:
+    return {WHAT.get(name, name): case.plan.by_name[name] for name in biases_of(case)}
+
+
 def _arrays(case: Computation) -> Mapping[str, Node]:
     """The arrays but keys and values that the scores or a recurrence read, by what a sentence calls them."""
     reader = case.node_of_stage("score") or case.node_of_stage("recurrence")
-    names = {WHAT.get(name, name): name for name in (*biases_of(case), "sink", "decay", "beta", "past_state")}
+    names = {WHAT.get(name, name): name for name in ("sink", "decay", "beta", "past_state")}
     names |= {} if reader is None else {"queries": reader.inputs.get("query", "")}
     nodes = {what: case.plan.by_name[name] for what, name in names.items() if name in case.plan.by_name}
-    return nodes | {name: rule for name, rule in rules_of(case).items() if name in GIVEN}
+    return {**_biases(case), **nodes} | {name: rule for name, rule in rules_of(case).items() if name in GIVEN}
 
 
 def _orders(what: str, letter: str, count: int, per_group: int) -> Iterator[tuple[str, tuple[int, ...]]]:
@@ -53,16 +59,16 @@ def _orders(what: str, letter: str, count: int, per_group: int) -> Iterator[tupl
             yield sentence, read
 
 
-def _of_others(case: Computation, letter: str) -> Iterator[Variant]:
-    """The computations in which heads or batch items read another's entries of one array."""
+def _of_others(case: Computation, letter: str, arrays: Mapping[str, Node]) -> Iterator[Variant]:
+    """The computations in which heads or batch items read another's entries of one of some arrays."""
     layout = case.problem.leading
-    for what, node in _arrays(case).items():
-        if not _has(node, letter) or (letter == "h" and node.name in biases_of(case)):
-            continue
-        axis = node.letters.index(letter)
-        per_group = layout.heads // layout.kv_heads if letter == "h" else 1
-        for sentence, order in _orders(what, letter, node.shape[axis], per_group):
-            yield Variant(case.with_changed_value(node.name, _taken, options={"order": order, "axis": axis}), sentence)
+    per_group = layout.heads // layout.kv_heads if letter == "h" else 1
+    for what, node in arrays.items():
+        if _has(node, letter):
+            axis = node.letters.index(letter)
+            for sentence, order in _orders(what, letter, node.shape[axis], per_group):
+                changed = case.with_changed_value(node.name, _taken, options={"order": order, "axis": axis})
+                yield Variant(changed, sentence)
 
 
 def _taken(x: Array, *, order: Sequence[int], axis: int) -> Array:
@@ -73,13 +79,7 @@ def _taken(x: Array, *, order: Sequence[int], axis: int) -> Array:
 @plan_slip("a bias, of positions or the user's own, has several heads", needs_all="h")
 def bias_of_other_head(case: Computation) -> Iterator[Variant]:
     """Each head has the bias of another, such as that of head 0 or of the one after it."""
-    layout = case.problem.leading
-    for name in biases_of(case):
-        node, what = case.plan.by_name[name], WHAT.get(name, name)
-        if _has(node, "h"):
-            axis = node.letters.index("h")
-            for sentence, order in _orders(what, "h", node.shape[axis], layout.heads // layout.kv_heads):
-                yield Variant(case.with_changed_value(name, _taken, options={"order": order, "axis": axis}), sentence)
+    return _of_others(case, "h", _biases(case))
 
 
 @plan_slip(
@@ -87,17 +87,14 @@ def bias_of_other_head(case: Computation) -> Iterator[Variant]:
 )
 def input_of_other_head(case: Computation) -> Iterator[Variant]:
     """Each head has the queries, mask, sink, decay or update rate of another, such as those of head 0."""
-    return _of_others(case, "h")
+    biases = _biases(case)
+    return _of_others(case, "h", {what: node for what, node in _arrays(case).items() if what not in biases})
 
 
 @plan_slip("there are several batch items", needs_all="b", is_paired=False, is_general=True)
 def input_of_other_item(case: Computation) -> Iterator[Variant]:
     """Each batch item has the queries, bias, mask, lengths or decay of another, such as those of item 0."""
-    return _of_others(case, "b")
-
-
-def _tile_sizes(case: Computation, rows: str = "m") -> Sequence[float]:
-    return usual_tile_sizes(case.plan.axis_length(rows))
+    return _of_others(case, "b", _arrays(case))
 
 
 def _moved(what: str, unit: str, tile: int) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -106,8 +103,7 @@ def _moved(what: str, unit: str, tile: int) -> Iterator[tuple[str, dict[str, Any
     of_tile, one = f"{'row' if tile == 1 else f'tile of {tile} {units}'}", "row" if tile == 1 else f"tile of {tile}"
     are = "are" if what in ARE else "is"
     yield f"Each {of_tile} has the {what} of the first one.", {"by": None}
-    late = f"The {what} {are} one {one} late: each has that of the one before it."
-    yield late, {"by": -tile}
+    yield f"The {what} {are} one {one} late: each has that of the one before it.", {"by": -tile}
     yield f"The {what} {are} one {one} late, and zeros for the first one.", {"by": -tile, "is_filled": True}
     yield f"The {what} {are} one {one} early, and the last one is read twice.", {"by": tile}
 
@@ -123,7 +119,7 @@ def _in_tiles(x: Array, *, axis: int, tile: int, by: int | None, is_filled: bool
     return moved
 
 
-@plan_slip("there are several keys and values", number=FittedNumber("tile", _tile_sizes, is_whole=True))
+@plan_slip("there are several keys and values", number=USUAL_TILE)
 def keys_of_other_tile(case: Computation, number: int) -> Iterator[Variant]:
     """The keys, the values, or a bias or mask of keys are those of another tile: the first, or one late or early."""
     for words in (["value"], ["key"], BOTH):
@@ -147,7 +143,7 @@ def _arrays_in_tiles(case: Computation, letter: str, unit: str, tile: int) -> It
     "there are several queries",
     needs_all="n",
     is_paired=False,
-    number=FittedNumber("tile", lambda case: _tile_sizes(case, "n"), is_whole=True),
+    number=FittedNumber("tile", lambda case: usual_tile_sizes(case.plan.axis_length("n")), is_whole=True),
 )
 def queries_of_other_tile(case: Computation, number: int) -> Iterator[Variant]:
     """The queries, or a bias, a mask or decays are those of another tile: the first, or one late or early."""
@@ -175,41 +171,27 @@ def _moved_from(x: Array, *, first: int, by: int) -> Array:
     return x.take(np.where(rows < first, rows, np.clip(rows + by, 0, len(rows) - 1)), axis=-2)
 
 
-@plan_slip("positions are counted", number=FittedNumber("tile", _tile_sizes, is_whole=True))
+@plan_slip("positions are counted", number=USUAL_TILE)
 def positions_by_tile(case: Computation, number: int) -> Iterator[Variant]:
     """Rope or a bias counts positions from the beginning of a tile or chunk, or counts what is before that twice."""
     readers = [(f"rotated_{word}", "positions", word) for word in ("query", "key")]
     readers += [("position_bias", f"{word}_positions", word) for word in ("query", "key")]
     found = [one for one in readers if one[1] in getattr(case.node(one[0]), "inputs", {})]
     for some in [found[:1], found[1:2], found[:2]] if len(found) > 1 else [found] if found else []:
-        words = {"query": "queries", "key": "keys"}
-        whose = " and ".join(words[word] for *_, word in some)
+        whose = " and ".join("queries" if word == "query" else "keys" for *_, word in some)
         for is_twice in (False, True) if not case.problem.past_count else (False,):  # rope_cache_offset
             changed = case
-            for name, argument, word in some:
-                before = case.plan.by_name[case.plan.by_name[name].inputs[argument]]
-                options = {"tile": number, "is_twice": is_twice}
-                inputs = {"positions": before.name}
-                own = Node(
-                    case.new_name(f"{word}_positions_in_{name}"),
-                    "p",
-                    "",
-                    before.axes,
-                    "align",
-                    _within,
-                    inputs,
-                    options,
-                )
-                changed = changed.with_nodes(own).with_inputs(name, **{argument: own.name})
+            for name, argument, _ in some:
+                changed = with_own_positions(changed, name, argument, _within, tile=number, is_twice=is_twice)
             count = f"The positions of {whose} are counted from the beginning of their tile of {number}."
             twice = f"The beginning of a chunk of {number} is counted twice in the positions of its {whose}."
             yield Variant(changed, twice if is_twice else count)
 
 
-def _within(positions: Array, *, tile: int, is_twice: bool) -> Array:
+def _within(rows: Array, *, tile: int, is_twice: bool) -> Array:
     """Positions from the beginning of their tile, or with that added once more."""
-    within = positions % tile
-    return np.asarray(2 * positions - within if is_twice else within)
+    within = rows % tile
+    return np.asarray(2 * rows - within if is_twice else within)
 
 
 @plan_slip(
@@ -220,14 +202,7 @@ def _within(positions: Array, *, tile: int, is_twice: bool) -> Array:
 def keys_read_twice(case: Computation, weights: Node, number: Sequence[int]) -> Iterator[Variant]:
     """Some keys are read twice, as a tile at a bound that both sides of it read."""
     first, count = number
-    options = {"first": first, "count": count}
+    options = {"first": first, "count": count, "by": log(2)}
     which, are = (f"Key {first}", "is") if count == 1 else (f"Keys {first} to {first + count - 1}", "are")
-    changed = case.with_changed_value(weights.inputs["scores"], _doubled, options=options)
+    changed = case.with_changed_value(weights.inputs["scores"], added, options=options)
     yield Variant(changed, f"{which} {are} read twice: each takes part in the softmax as two.")
-
-
-def _doubled(x: Array, *, first: int, count: int) -> Array:
-    """Scores of which some have exponentials twice as large."""
-    doubled = np.array(x)
-    doubled[..., first : first + count] += log(2)
-    return doubled

@@ -148,6 +148,20 @@ SENTENCES = {
         "The keys have a factor too much, as of a scale that is forgotten: "
         "1.5 in head 0, 0.75 in head 1, 2.2 in head 3."
     ),
+    "keys_of_other_tile": "The values are one tile of 8 late: each has that of the one before it.",
+    "positions_by_tile": "The positions of keys are counted from the beginning of their tile of 8.",
+    "keys_read_twice": "Keys 8 to 15 are read twice: each takes part in the softmax as two.",
+    "page_of_another": "Page 1 of the keys and values, of 8 tokens, is read from page 2, its neighbour.",
+    "two_splits_merged": "Two splits, of 24 and 7 keys, are averaged, each with the same weight.",
+    "divided_in_each_tile": (
+        "The output is divided by the sum of exponentials in each tile of 8 keys, and not multiplied back."
+    ),
+    "bias_of_other_head": "Head 0's bias is used for all heads.",
+    "input_of_other_head": "Head 0's sink is used for all heads.",
+    "input_of_other_item": "Batch item 0's key_lengths are used for all batch items.",
+    "padding_on_other_side": "Padding on the left is read as padding on the right.",
+    "later_sequences_late": "The keys and values of the packed sequences after the first are read one row late.",
+    "carried_state_not_decayed": "What is carried into a chunk of 8 tokens is not decayed there.",
     "features_permuted": (
         "The features of the values are in another order: "
         "1 has 2's, 2 has 4's, 3 has 6's, 4 has 1's, 5 has 3's, 6 has 5's."
