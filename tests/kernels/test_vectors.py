@@ -25,7 +25,7 @@ from tests.cli.running import Run
 from tests.schemas import assert_valid
 
 BY_NAME = {row.name: row for row in ROWS}
-GUIDE = Path(__file__).parents[2] / "docs" / "try.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "kernels.md"
 # What each vector is there for.
 TELLING = {
     "groups": "kv_heads_tiled",
