@@ -35,8 +35,8 @@ class Trial:
         self._data = data
 
     @property
-    def passes(self) -> bool:
-        """Whether it failed on no input."""
+    def passes(self) -> bool | None:
+        """Whether it failed on no input; None where too few inputs tell."""
         return self._data.passes
 
     @property
@@ -70,8 +70,13 @@ class Trial:
         if not self.passes:
             raise AssertionError(str(self))
 
+    @property
+    def domain(self) -> str:
+        """What inputs it takes, as it was found by trying, in a line."""
+        return self._data.domain.told()
+
     def __bool__(self) -> bool:
-        return self.passes
+        return bool(self.passes)
 
     def __str__(self) -> str:
         return document_text(trial_document(self._data, DECIMALS))
@@ -149,7 +154,7 @@ def try_function(
         of_backward = getattr(backward, "__name__", type(backward).__name__)
         interface = read_backward(runner.description(BACKWARD), of_backward, interface)
     elif backward:
-        if arrays != TORCH and not found.uses_torch:
+        if arrays != TORCH and TORCH not in found.libraries:
             hint = "give the function that computes them: backward=attention_backward"
             raise AttnError("NumPy's arrays have no gradients", where="backward", hint=hint)
         interface, options = with_autograd(interface), replace(options, library=TORCH)

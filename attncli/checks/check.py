@@ -10,11 +10,11 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
 from attncli.checks.compare import Checker, with_relations
 from attncli.checks.expected import CheckedPart, ExpectedNumbers, ExpectedStep, expected_numbers
-from attncli.checks.explanations import explanations, find_explanations, find_unnoticed
+from attncli.checks.explanations import explanations, find_explanations, find_passed, find_unnoticed
 from attncli.checks.part_slips import explain_differences
 from attncli.checks.readings import read_plainly, with_other_steps
 from attncli.checks.report import CheckOptions, CheckReport, Explanation, QuantityCheck
-from attncli.checks.slips.parts import first_part
+from attncli.checks.slips.parts import cell_count, first_part
 from attncli.checks.slips.search import DEFAULT_LIMITS, own_attempt, run_attempt
 from attncli.checks.tolerance import LARGE_PART, compute_reference, median, with_half_units
 from attncli.io.expected import Expected
@@ -64,6 +64,8 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
             missed = find_unnoticed(checker)
         untried = tuple(dict.fromkeys((*report.untried, *missed.untried)))
         report = replace(report, unnoticed=explanations(missed.explanations), untried=untried)
+    if options.finds_passed and not searched and cell_count(reference.trace.problem) <= DEFAULT_LIMITS.fit_cells:
+        report = replace(report, passed=find_passed(checker))
     reason = checker.tolerance(searched).reason if searched else ""
     return replace(report, searched=searched, searched_reason=reason)
 
@@ -163,7 +165,7 @@ def _rounded_in_the_end(checker: Checker) -> Explanation | None:
 
 def _other_layout(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptions) -> Explanation | None:
     """The order of axes of queries, keys and values with which all numbers agree; None if the order was given."""
-    quiet = replace(options, tries_slips=False, finds_unnoticed=False)
+    quiet = replace(options, tries_slips=False, finds_unnoticed=False, finds_passed=False)
     for other in problems_of_other_layouts(problem):
         try:
             if plan_of(other).axis_length("m") < 2:  # if the value is the result, whatever the weights are

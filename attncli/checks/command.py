@@ -146,6 +146,7 @@ def check(
         ulp=_tolerance(ulp, "--ulp"),
         many_digits=reference,
         finds_unnoticed=slips,
+        finds_passed=not quiet and any(limit is not None for limit in (rtol, atol, ulp)),
         run=RunOptions(blas_is_limited=True),
     )
     request = CheckRequest(keys, against or (), options, head, batch, inputs, strict, convention, read_edits(edits))
@@ -370,7 +371,7 @@ def _check(part: "FilePart", request: CheckRequest) -> "tuple[CheckReport, Befor
     with ProgressBar(f"checking {part.place}".rstrip()) as progress:
         options = replace(options, run=replace(options.run, progress=progress))
         report = check_expected(problem, expected, options, part.place)
-        without_slips = replace(options, tries_slips=False, finds_unnoticed=False)
+        without_slips = replace(options, tries_slips=False, finds_unnoticed=False, finds_passed=False)
         before = check_expected(given, expected, without_slips, part.place) if edited.cells else None
     warn(report.trace.notes)
     return report, None if before is None else BeforeEdits(before, edited.cells)

@@ -43,6 +43,7 @@ MAX_FILES = 5  # files without expected numbers to name
 SUITE = "attn check"
 COLUMNS = ("numbers", "that differ", "largest error", "allowed")
 MAX_TABLES = 3  # quantities to show with numbers: these usually cause the differences of later ones
+MAX_PASSED = 4  # mistakes to name
 _PAGE = "attncli.checks.page:check_page"  # a reader of these reports
 
 
@@ -185,12 +186,22 @@ def verdict_line(report: CheckReport) -> Statement:
 def findings(report: CheckReport) -> Iterator[Block]:
     """The tolerances, and the slips that would go unnoticed."""
     yield Lines(tuple(_tolerances(report)), "dim")
+    if report.passed is not None:
+        yield Lines((passed_line(report.passed),))
     if report.unnoticed:
         yield Statement("These inputs, at this tolerance, would not reveal these mistakes:")
         yield Pairs(slip_lines(report.unnoticed))
     elif report.unnoticed is not None:
         which = "was tried" if report.untried else "applies to this problem"
         yield Lines((f"These inputs would reveal every mistake that {which}.",))
+
+
+def passed_line(passed: Sequence[str]) -> str:
+    """Which mistakes a tolerance lets pass that the derived one does not, in a sentence."""
+    if not passed:
+        return "This tolerance reveals every mistake that the derived one does."
+    more = f" and {len(passed) - MAX_PASSED} more" if len(passed) > MAX_PASSED else ""
+    return f"This tolerance misses {count_of(len(passed), 'mistake')}: {', '.join(passed[:MAX_PASSED])}{more}."
 
 
 def _tolerances(report: CheckReport) -> Iterator[str]:

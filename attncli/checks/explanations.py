@@ -209,6 +209,20 @@ def find_unnoticed(checker: Checker) -> SearchResult:
     return unnoticed(problem, accepts, limits_of(checker), dtype=_dtype(checker), on_demand=on_demand)
 
 
+def find_passed(checker: Checker) -> tuple[str, ...]:
+    """The names of the slips that the tolerance of the user lets pass on these inputs, and the derived one does not."""
+    derived = replace(checker, options=replace(checker.options, rtol=None, atol=None, ulp=None))
+    anyway = unnoticed_names(derived)
+    return tuple(name for name in unnoticed_names(checker) if name not in anyway)
+
+
+def unnoticed_names(checker: Checker) -> Sequence[str]:
+    """The names of the slips that go unnoticed, each once."""
+    with np.errstate(all="ignore"):
+        found = find_unnoticed(checker).explanations
+    return tuple(dict.fromkeys(name for attempt in found for name in attempt.slips))
+
+
 def _on_demand(checker: Checker) -> tuple[str, ...]:
     """The checked names that are computed only on request: on demand, and gradients."""
     nodes = {name: checker.trace.plan[name] for name in checker.quantities}

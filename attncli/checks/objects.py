@@ -71,6 +71,7 @@ def report_object(report: CheckReport) -> dict[str, Any]:
         "tried": report.tried_count,
         "untried": list(report.untried),
         "searched": report.searched or None,
+        "passed": None if report.passed is None else list(report.passed),
         "unnoticed": None if report.unnoticed is None else list(dict.fromkeys(unnoticed)),
     }
 

@@ -209,14 +209,16 @@ def _say_sources(checker: Checker, result: QuantityCheck, axis: int, sources: di
 
 
 def not_written(checker: Checker, result: QuantityCheck, _: Sequence[QuantityCheck]) -> Reading | None:
-    """Rows, heads or batch items in which every number is 0, as in memory that was never written."""
+    """Rows, heads, batch items or features in which every number is 0, as in memory that was never written."""
     zero = result.is_given & (result.expected == 0)
     if not zero.any() or (result.differs & ~zero).any() or result.computed.ndim < 2:
         return None
     step = checker.trace[result.name]
     if not (result.differs & _sees_keys(checker, result)).any():
         return None  # conventions differ on the numbers of rows without a visible key
-    for axis, letter in enumerate(step.axes[:-1]):
+    for axis, letter in enumerate(step.axes):
+        if letter == "m":  # a mask has columns of 0
+            continue
         others = tuple(at for at in range(zero.ndim) if at != axis)
         is_empty = zero.any(axis=others) & (zero | ~result.is_given).all(axis=others)
         shape = [-1 if at == axis else 1 for at in range(zero.ndim)]
@@ -225,7 +227,7 @@ def not_written(checker: Checker, result: QuantityCheck, _: Sequence[QuantityChe
             continue
         labels = checker.trace.numbered_labels_of(step, axis - zero.ndim)
         names = [str(at) if letter in COUNTED_FROM_0 else labels[at] for at in positions]
-        noun = AXIS_NOUNS.get(letter, "row") if letter in COUNTED_FROM_0 else "row"
+        noun = AXIS_NOUNS.get(letter, "row") if letter in COUNTED_FROM_0 else "feature" if letter == "e" else "row"
         which = f"{count_of(len(names), noun)} of {step.value.shape[axis]}" if len(names) > MAX_NAMED else None
         which = which or f"{noun}{'s' if len(names) > 1 else ''} {join_words(names)}"
         return Reading("not_written", f"{which} not written: all 0.", may_be_computed=True, is_partial=True)

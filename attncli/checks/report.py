@@ -23,7 +23,8 @@ class CheckOptions:
     If `rtol`, `atol` or `ulp` is given (a finite number from 0), two numbers agree if they differ by no more than `atol
     + rtol · |expected|`, or by no more than `ulp` units in the last place of the type; otherwise the tolerance is
     derived. `head` and `batch` check one head and one batch item. If numbers differ, slips are tried for `seconds`;
-    `finds_unnoticed` also looks for slips that these inputs can't distinguish from the right computation.
+    `finds_unnoticed` also looks for slips that these inputs can't distinguish from the right computation, and
+    `finds_passed` for those that the given tolerance lets pass and the derived one does not.
     """
 
     rtol: float | None = None
@@ -33,6 +34,7 @@ class CheckOptions:
     head: int | None = None
     batch: int | None = None
     finds_unnoticed: bool = False
+    finds_passed: bool = False
     tries_slips: bool = True
     seconds: float = 10.0
     run: RunOptions = LOCAL
@@ -183,6 +185,7 @@ class CheckReport:
     tried_count: int = 0  # variants of slips and of pairs of slips tried
     untried: tuple[str, ...] = ()  # sentences: which ones were not tried, and why
     unnoticed: tuple[Explanation, ...] | None = None  # slips that would go unnoticed; None if not requested
+    passed: tuple[str, ...] | None = None  # slips that the given tolerance lets pass; None if not requested
     reference_remark: str = ""  # why the reference lacks 50 digits, if requested
     pair_count: int = 0  # pairs among the tried ones
     searched: str = ""  # without expected numbers: the result in which slips were looked for

@@ -45,7 +45,7 @@ def check_schema() -> Schema:
         "tried": {"type": "integer"},
         "untried": NAMES,
         "searched": optional_text,
-        "unnoticed": names,
+        **dict.fromkeys(("passed", "unnoticed"), names),
         "set": {"type": "array"},
         "before": {"type": "object"},
         "error": TEXT,

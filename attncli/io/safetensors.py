@@ -181,16 +181,16 @@ def write_safetensors(stream: IO[bytes], arrays: Mapping[str, Array], precision:
 
     Raises AttnError if the package safetensors is missing, or has no type for an array.
     """
-    _write(stream, {name: GivenArray(array, dtype=precision.name) for name, array in arrays.items()}, None)
+    write_tensors(stream, {name: GivenArray(array, dtype=precision.name) for name, array in arrays.items()})
 
 
 def write_capture(stream: IO[bytes], capture: Capture, tensors: Mapping[str, GivenArray]) -> None:
     """Write a capture and its layers' tensors, each in its own type; raises like `write_safetensors`."""
-    _write(stream, tensors, capture.metadata())
+    write_tensors(stream, tensors, capture.metadata())
 
 
-def _write(stream: IO[bytes], arrays: Mapping[str, GivenArray], metadata: dict[str, str] | None) -> None:
-    """Write tensors and metadata."""
+def write_tensors(stream: IO[bytes], arrays: Mapping[str, GivenArray], metadata: dict[str, str] | None = None) -> None:
+    """Write tensors, each in its own type, and metadata; raises as `write_safetensors`."""
     try:
         from safetensors import TensorSpec, serialize  # noqa: PLC0415 - an optional extra
     except ImportError:

@@ -10,7 +10,8 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import join_words
 from attncli.engine.run import run
 from attncli.io.entries import ALIASES
-from attncli.kernels.cases import BOUNDS, LAID_OUT, PAGE_SIZE, PAGES, Extra, KernelCase
+from attncli.kernels.cases import BOUNDS, LAID_OUT, PAGE_SIZE, PAGES, KernelCase
+from attncli.kernels.domain import Extra
 from attncli.kernels.process import BACKWARD, FORWARD, Argument, Call, FunctionDescription, Parameter, Returned
 from attncli.ops.position_biases import published_slopes
 from attncli.problem.conventions import hides
@@ -21,11 +22,15 @@ from attncli.problem.spec import ProblemSpec
 
 NO_HEADS = "nd"  # the layout of a function of queries [n d], in addition to those of problems
 LAYOUTS = (*ARRAY_LAYOUTS, NO_HEADS)
-OUTPUT, LSE, WEIGHTS = "output", "lse", "weights"
-RETURNED = (OUTPUT, LSE, WEIGHTS, "scores", "masked_scores")  # the results that can be compared
+# The output of some functions, such as those of transformers, has tokens and heads exchanged.
+EXCHANGED = {"bhnd": "bnhd", "hnd": "nhd", "bnhd": "bhnd", "nhd": "hnd"}
+OUTPUT, LSE, WEIGHTS, STATE = "output", "lse", "weights", "present_state"
+RETURNED = (OUTPUT, LSE, WEIGHTS, STATE, "scores", "masked_scores")  # the results that can be compared
 # Names of the position of the first query among the keys, where a cache is passed as keys: no key of a problem is that.
 PAST_NAMES = ("offset", "q_offset", "query_offset", "start_pos", "start_position", "past", "past_len", "past_length")
 GROUPS = "enable_gqa"  # whether there are fewer heads of keys, which shapes say to attn
+MODULE = "module"  # the layer, of which functions of transformers read a few attributes
+ASKS_STATE = ("output_final_state", "return_final_state", "return_state")  # whether the last state is returned too
 SLOPES = ("alibi_slopes", "slopes")  # of ALiBi, a number for each head
 INVERTED = ("key_padding_mask", "src_key_padding_mask", "memory_key_padding_mask")  # true where a key is padding
 OWN_WIDTH = ("sliding_window",)  # a number that counts the query's own key
@@ -38,9 +43,18 @@ EXTRAS: Mapping[str, Extra] = {
     "past_key": "past",
     "past": "past",
     "cu_seqlens": "packed",
+    "decay": "decay",
+    "beta": "beta",
+    "past_state": "past_state",
 }
 # The number of the bounds of which the longest sequence is passed, by the names that it has.
 LONGEST = {"max_seqlen": 0, "max_seqlen_q": 0, "max_seqlen_k": 1, "max_seqlen_kv": 1}
+_OWN_NAMES = {  # of parameters that stand for no key of a problem
+    **dict.fromkeys(PAST_NAMES, "past"),
+    **dict.fromkeys(ASKS_STATE, ASKS_STATE[0]),
+    **dict.fromkeys(SLOPES, SLOPES[0]),
+    **{name: name for name in (*LONGEST, MODULE)},
+}
 # The keys that the table of a mask can stand for.
 MASKS = ("mask", "causal", "window", "key_lengths", "key_mask", *BOUNDS)
 
@@ -67,10 +81,15 @@ class Interface:
     library: str = "numpy"
     returns: tuple[str | None, ...] = (OUTPUT,)
     left: tuple[str, ...] = ()  # parameters that stay at their defaults
+    mask_axes: int = 2  # or 4, with those of batch items and heads
     adds_masks: bool = False  # whether its mask is numbers that are added, −∞ where a key is hidden, not booleans
     backward: tuple[Passed, ...] = ()  # those of a backward function
     gradients: tuple[str, ...] = ()  # the keys whose gradients are compared
     has_autograd: bool = False
+    device: str = "cpu"
+    have_decays_of_features: bool = False
+    lse_base: int = 0  # 2, or e
+    output_layout: str = ""  # of the output, where it is another than that of queries
     function: str = "function"
 
     @property
@@ -90,7 +109,8 @@ class Interface:
     @property
     def needed(self) -> tuple[Extra, ...]:
         """The further arguments that have no default."""
-        needed = {one.key for one in self.passed if one.is_needed}
+        has_module = MODULE in self.keys  # whose functions take None for a mask
+        needed = {one.key for one in self.passed if one.is_needed and not has_module}
         needed |= {"key_lengths"} if PAGES in self.keys else set()  # what is behind them in the last page is unread
         return tuple(extra for extra in self.extras if any(EXTRAS.get(key) == extra for key in needed))
 
@@ -116,6 +136,7 @@ class Interface:
             self.library,
             FORWARD,
             gradients,
+            self.device,
         )
 
     def backward_call(
@@ -125,8 +146,10 @@ class Interface:
         given = Given(self, case, problem, plain, made)
         arguments, arrays = given.arguments(self.backward)
         names = [name for name in (*LAID_OUT, "grad_output") if name in arrays]
-        return Call(arrays, arguments, case.dtype, case.memory, names, self.library, BACKWARD)
+        return Call(arrays, arguments, case.dtype, case.memory, names, self.library, BACKWARD, device=self.device)
 
+
+NEEDED = Passed("", "scale", is_needed=True)
 
 # The table of who sees whom, by the keys that the function has no parameter of its own for; None where all see all.
 PlainMask = Callable[[KernelCase, Sequence[str]], Array | None]
@@ -163,6 +186,10 @@ class Given:
             **dict.fromkeys((*LAID_OUT, "past_key", "past_value", "grad_output"), self._laid_out),
             **dict.fromkeys(("bias", "sink", "key_lengths"), lambda one: self.case.arrays.get(one.key)),
             **dict.fromkeys((OUTPUT, LSE), lambda one: (self.made or {}).get(one.key)),
+            **dict.fromkeys(("decay", "beta"), self._of_tokens),
+            "past_state": self._state,
+            ASKS_STATE[0]: lambda _: True,
+            MODULE: self._module,
             "mask": self._mask,
             "key_mask": self._key_mask,
             "past": lambda one: self.case.past if self.case.past or one.is_needed else None,
@@ -196,7 +223,32 @@ class Given:
             array = array[:, :, :cached]
         return laid_out(array, self.interface.layout)
 
+    def _of_tokens(self, one: Passed) -> Array | None:
+        """Numbers of each token, or of its features too, in the layout of the function."""
+        array = self.case.arrays.get(one.key)
+        if array is None:
+            return None
+        features = array if array.ndim == 4 else array[..., None]
+        found = laid_out(features, self.interface.layout)
+        return found if array.ndim == 4 else found[..., 0]
+
+    def _state(self, _: Passed) -> Array | None:
+        array = self.case.arrays.get("past_state")
+        return None if array is None else _without_batch(array, self.interface.layout)
+
+    def _module(self, _: Passed) -> Mapping[str, Any]:
+        """The attributes of a layer of transformers that its attention functions read."""
+        sizes = self.case.sizes
+        groups = {"num_key_value_groups": sizes.heads // sizes.kv_heads}
+        own = {"training": False, "is_causal": bool(self.problem.causal), "scaling": self._scale(NEEDED)}
+        return {"attributes": own | groups | {"head_dim": sizes.features, "layer_idx": 0, "config": {}}}
+
     def _mask(self, _: Passed) -> Array | None:
+        found = self._mask_table()
+        return found if found is None or found.ndim == 4 or self.interface.mask_axes == 2 else found[None, None]
+
+    def _mask_table(self) -> Array | None:
+        """Who sees whom, or numbers that are added to the scores; None where all see all."""
         own = [key for key in MASKS if key in self.interface.keys and key != "mask"]
         visible = self.plain(self.case, own)
         if not self.interface.adds_masks:
@@ -236,6 +288,11 @@ class Given:
             return None
         left, right = (-1 if math.isinf(side) else int(side) for side in self.problem.window)
         return left + 1 if one.parameter in OWN_WIDTH else [left, right]
+
+
+def _without_batch(array: Array, layout: str) -> Array:
+    """An array [b h …] without the axes that a layout does not have."""
+    return array[0, 0] if layout == NO_HEADS else array if "b" in layout else array[0]
 
 
 def laid_out(array: Array, layout: str) -> Array:
@@ -302,6 +359,8 @@ def _read_parameters(
     parameters = [one for one in description.parameters if not one.takes_any]
     known = (*_PASSED, *_MADE) if "grad_output" in usual else _PASSED
     keys = {one.name: _key_of(one.name, known) for one in parameters}
+    if MODULE in keys.values():
+        keys = {name: "mask" if key == "key_mask" else key for name, key in keys.items()}
     if not set(LAID_OUT) <= set(keys.values()):
         first = [one.name for one in parameters if not one.is_keyword][: len(usual)]
         if len(first) < len(usual):
@@ -332,7 +391,7 @@ def _read_parameters(
 _PASSED = (
     *LAID_OUT,
     *("past_key", "past_value", "mask", "bias", "sink", "key_lengths", "key_mask", "causal", "scale", "softcap"),
-    *("window", "heads", "kv_heads", *BOUNDS, PAGES, "page_size"),
+    *("decay", "beta", "past_state", "window", "heads", "kv_heads", *BOUNDS, PAGES, "page_size"),
 )
 PASSED_KEYS = {*_PASSED, "position"}  # keys of a problem that a function may be given
 _MADE = ("grad_output", OUTPUT, LSE)  # what a backward function is given, too
@@ -341,14 +400,10 @@ _MADE = ("grad_output", OUTPUT, LSE)  # what a backward function is given, too
 def _key_of(parameter: str, passed: Sequence[str]) -> str | None:
     """The one of the keys that a parameter is, by its name; None where it is none of them."""
     plain = parameter.strip("_").casefold()
-    if plain in PAST_NAMES:
-        return "past"
     if "gqa" in plain:
         return GROUPS
-    if plain in SLOPES:
-        return SLOPES[0]
-    if plain in LONGEST:
-        return plain
+    if plain in _OWN_NAMES:
+        return _OWN_NAMES[plain]
     plural = plain.removesuffix("s")
     candidates = (plain, ALIASES.get(plain), key_elsewhere(plain), plural, ALIASES.get(plural))
     return next((key for key in candidates if key in passed), None)
@@ -370,11 +425,13 @@ def read_returns(names: str | Sequence[str], where: str) -> tuple[str | None, ..
     return found
 
 
-def find_returns(returned: Returned, case: KernelCase, layout: str) -> tuple[str | None, ...]:
+def find_returns(
+    returned: Returned, case: KernelCase, layout: str, *, is_recurrence: bool = False
+) -> tuple[str | None, ...]:
     """Which result each part of what was returned is: by its name, or by its shape; the first is the output."""
     sizes = case.sizes
     of_rows = _lse_shapes(case, layout)
-    of_tables = _table_shape(case, layout)
+    of_tables, of_state = _table_shape(case, layout), _state_shape(case, layout)
     found: list[str | None] = []
     for number, part in enumerate(returned.parts):
         own = None if part.name is None else ALIASES.get(part.name.casefold(), part.name.casefold())
@@ -385,6 +442,8 @@ def find_returns(returned: Returned, case: KernelCase, layout: str) -> tuple[str
             found.append(own if part.type != "None" else None)
         elif number == 0:
             found.append(OUTPUT)
+        elif is_recurrence:
+            found.append(STATE if shape == of_state else None)
         elif shape == of_tables and WEIGHTS not in found and sizes.keys != sizes.value_features:
             found.append(WEIGHTS)
         elif shape in of_rows and LSE not in found:
@@ -392,6 +451,16 @@ def find_returns(returned: Returned, case: KernelCase, layout: str) -> tuple[str
         else:
             found.append(None)
     return tuple(found)
+
+
+def find_output_layout(returned: Returned, case: KernelCase, layout: str) -> str:
+    """The layout of the first part of what was returned, where its tokens and heads are exchanged; else ""."""
+    first = returned.parts[0].array if returned.parts else None
+    sizes, exchanged = case.sizes, EXCHANGED.get(layout)
+    if first is None or exchanged is None:
+        return ""
+    shapes = [shape_in(x, (sizes.batch, sizes.heads, sizes.queries, sizes.value_features)) for x in (layout, exchanged)]
+    return exchanged if first.shape == shapes[1] != shapes[0] else ""
 
 
 def _lse_shapes(case: KernelCase, layout: str) -> Sequence[tuple[int, ...]]:
@@ -411,6 +480,13 @@ def _table_shape(case: KernelCase, layout: str) -> tuple[int, ...]:
     return own[2:] if layout == NO_HEADS else own if "b" in layout else own[1:]
 
 
+def _state_shape(case: KernelCase, layout: str) -> tuple[int, ...]:
+    """The shape of the state of a recurrence."""
+    sizes = case.sizes
+    own = (sizes.batch, sizes.heads, sizes.features, sizes.value_features)
+    return own[2:] if layout == NO_HEADS else own if "b" in layout else own[1:]
+
+
 def to_own_axes(name: str, array: Array, case: KernelCase, layout: str) -> tuple[Array | None, str]:
     """A result in attn's axes, or None, and the shapes that it should have."""
     sizes = case.sizes
@@ -424,16 +500,16 @@ def to_own_axes(name: str, array: Array, case: KernelCase, layout: str) -> tuple
         width = sizes.features if key in ("query", "key") else sizes.value_features
         expected = shape_in(layout, (sizes.batch, heads, rows, width))
         return (in_own_axes(array, layout, heads), "") if array.shape == expected else (None, str(expected))
-    own = (sizes.batch, sizes.heads, sizes.queries)
+    own: tuple[int, ...] = (sizes.batch, sizes.heads, sizes.queries)
     if name == LSE:
-        shapes = _lse_shapes(case, layout)
-        if array.shape == shapes[0]:
-            return array.reshape(own), ""
-        if array.shape == shapes[-1]:
-            return array.reshape(own[0], own[2], own[1]).swapaxes(1, 2), ""
-        return None, str(shapes[0])
-    expected = _table_shape(case, layout)
-    return (array.reshape(*own, sizes.keys), "") if array.shape == expected else (None, str(expected))
+        expected, turned = _lse_shapes(case, layout)[0], _lse_shapes(case, layout)[-1]
+        if array.shape == turned != expected:  # tokens before heads
+            array = array.swapaxes(-1, -2)
+    elif name == STATE:
+        expected, own = _state_shape(case, layout), (*own[:2], sizes.features, sizes.value_features)
+    else:
+        expected, own = _table_shape(case, layout), (*own, sizes.keys)
+    return (array.reshape(own), "") if array.shape == expected else (None, str(expected))
 
 
 def visible_table(problem: ProblemSpec) -> Array:

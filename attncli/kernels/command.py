@@ -1,5 +1,6 @@
 """`attn try`: a function of the user's on inputs that reveal mistakes, and the smallest input on which it fails."""
 
+import os
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from attncli.base.dtypes import BFLOAT16
 from attncli.base.errors import AttnError, UnknownNameError
-from attncli.base.program import DIFFERS
+from attncli.base.program import DIFFERS, FAILED
 from attncli.cli import streams
 from attncli.cli.completion import Meanings, complete_from
 from attncli.cli.option_values import (
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
     from attncli.kernels.trial import TrialOptions
 
 TIMEOUT = 10.0  # seconds
+FIRST_TIMEOUT = 120.0  # of the first call, which may import and compile
+INTERPRET = "TRITON_INTERPRET"  # the variable by which Triton runs kernels without a driver
+WRONG_BFLOAT16 = "Triton's interpreter multiplies it wrongly (triton-lang/triton#11584)"
 INPUTS_OF_COMMAND = 10  # drawn: a command starts a process for each
 
 
@@ -54,13 +59,20 @@ def try_function(
         "Run a program instead, that reads and writes .npz files.", metavar="'PROG {in} {out}'"
     ),
     arrays: str | None = option(
-        "What the function takes; without it found by trying.", metavar="numpy|torch", complete=_complete_library
+        "What the function takes; without it found by trying.",
+        metavar="numpy|torch|jax|mlx",
+        complete=_complete_library,
     ),
     returns: str | None = option("What it returns: output,lse; - is not compared. Else by shape.", metavar="NAME,NAME"),
     backward: bool = flag("Try gradients too: PyTorch's autograd, or FUNCTION_backward.", "--backward"),
     backward_function: str | None = option(
         "Try the gradients of this function of q, k, v and grad_output.", metavar="FUNCTION"
     ),
+    lengths: str | None = option("Numbers of queries and keys that it takes; found by trying.", metavar="N,N"),
+    square: bool = flag("It takes as many queries as keys.", "--square"),
+    laws: bool = flag("Try laws that need no reference: the same bits in a batch, in chunks …", "--laws"),
+    device: str | None = option("Pass tensors on this device of PyTorch: cuda, mps, xpu.", metavar="NAME"),
+    interpret: bool = flag("Run Triton kernels by its interpreter, on the CPU.", "--interpret"),
     inputs: str | None = option("Drawn inputs besides the chosen ones; default 100, of a command 10.", metavar="N"),
     timeout: str | None = option("Longest time of a call; default 10.", metavar="SECONDS"),
     rtol: str | None = option("Relative tolerance, in place of that derived.", metavar="X"),
@@ -94,6 +106,7 @@ def try_function(
     check_stdin(problem, *keys.values())
     read_inputs = make_inputs(max_size)
     layout, seed = _layout(keys), _whole(keys.pop("seed", None), "--seed", 0)
+    features = _lengths(keys.pop("dim", None), "--dim")
     document = read_problem_options(problem, keys, read_inputs)
     write_alias_notes(document)
     check_convention(convention)
@@ -111,8 +124,15 @@ def try_function(
         returns=None if returns is None else read_returns(returns, "--returns"),
         check=CheckOptions(rtol=_number(rtol, "--rtol"), atol=_number(atol, "--atol"), seconds=SLIP_SECONDS),
         is_backward=backward or backward_function is not None,
+        laws=laws,
+        features=features,
+        lengths=_lengths(lengths, "--lengths"),
+        is_square=square,
+        device=device or TrialOptions.device,
+        without_dtypes={BFLOAT16: WRONG_BFLOAT16} if interpret or os.environ.get(INTERPRET) == "1" else {},
     )
     seconds = TIMEOUT if timeout is None else _number(timeout, "--timeout") or TIMEOUT
+    first_seconds = FIRST_TIMEOUT if timeout is None else 0.0
     with ProgressBar("trying") as progress:
         options = replace(options, progress=progress)
         if command is not None:
@@ -124,7 +144,7 @@ def try_function(
                 report = try_function(runner, interface, found, description, options)
         else:
             assert function is not None
-            with KernelProcess(seconds) as process:
+            with KernelProcess(seconds, first_seconds, {INTERPRET: "1"} if interpret else {}) as process:
                 interface, found, options = _interface(process, function, backward_function, options)
                 report = try_function(process, interface, found, description, options)
     written = _write_smallest(report, file, read_inputs, is_strict=strict)
@@ -132,7 +152,7 @@ def try_function(
     with streams.while_read():
         write_answer(answer, output_options)
     if not report.passes:
-        raise typer.Exit(DIFFERS)
+        raise typer.Exit(DIFFERS if report.failed else FAILED)
 
 
 def _targets(function: str | None, problem: str | None, command: str | None) -> tuple[str | None, str | None]:
@@ -168,14 +188,19 @@ def _check_library(arrays: str | None) -> None:
         raise UnknownNameError("library", arrays, LIBRARIES, where="--arrays")
 
 
-def _whole(text: str | None, option: str, default: int) -> int:
-    """The whole number from 0 of an option; raises AttnError for any other."""
+def _whole(text: str | None, option: str, default: int, least: int = 0) -> int:
+    """The whole number of an option, not less than `least`; raises AttnError for any other."""
     from attncli.problem.numbers import is_number, read_number, to_integer
 
     if text is None:
         return default
     value = read_number(text, (option,))
-    return to_integer(value if is_number(value) else text, (option,), 0)
+    return to_integer(value if is_number(value) else text, (option,), least)
+
+
+def _lengths(text: str | None, option: str) -> tuple[int, ...]:
+    """The lengths of an option, with commas between; none without it. Raises AttnError for any other text."""
+    return () if text is None else tuple(_whole(word.strip(), option, 1, 1) for word in text.split(","))
 
 
 def _number(text: str | None, option: str) -> float | None:
@@ -207,7 +232,7 @@ def _interface(
         backward = backward if ":" in backward else f"{target.rpartition(':')[0]}:{backward}"
         interface = read_backward(process.load(backward, BACKWARD), backward.rpartition(":")[2], interface)
         return interface, found, options
-    if options.library == "numpy" or not (found.uses_torch or options.library == "torch"):
+    if options.library == "numpy" or not ("torch" in found.libraries or options.library == "torch"):
         hint = f"write {own}(q, k, v, grad_output) next to it, or name it with --backward-function"
         hint += "; of one that takes tensors give --arrays torch" if options.library is None else ""
         raise AttnError("NumPy's arrays have no gradients", where="--backward", hint=hint)
@@ -222,7 +247,7 @@ def _interface_of_command(words: list[str]) -> "tuple[Interface, FunctionDescrip
 
     name = Path(words[0]).name
     passed = tuple(Passed(key, key, is_needed=True) for key in LAID_OUT)
-    return Interface(passed, function=name, library="command"), FunctionDescription(name, None, False, ())
+    return Interface(passed, function=name, library="command"), FunctionDescription(name, None, (), ())
 
 
 def _write_smallest(report: "TrialReport", file: str | None, inputs: Any, *, is_strict: bool) -> str | None:
@@ -232,8 +257,13 @@ def _write_smallest(report: "TrialReport", file: str | None, inputs: Any, *, is_
 
     if file is None:
         return None
+    if report.smallest is None and report.laws:
+        streams.write_warnings([f"{shlex.quote(file)} is not written: laws have no expected numbers"], strict=is_strict)
+        return None
     if report.smallest is None:
-        streams.write_warnings([f"{shlex.quote(file)} is not written: the function passes"], strict=is_strict)
+        streams.write_warnings(
+            [f"{shlex.quote(file)} is not written: the function fails on no input"], strict=is_strict
+        )
         return None
     before: Mapping[str, Any] = {"title": f"{trial_verdict(report)}."}
     after = {"expected": expected_of(report.smallest)} if report.smallest.failure.returned else {}

@@ -6,7 +6,7 @@ from attncli.io.assemble import assemble, read_value
 from attncli.io.problem_files import Document, Origin, RawValue
 from attncli.kernels.cases import LAID_OUT, KernelCase
 from attncli.kernels.trial import TYPES, Description
-from attncli.ops.registry import is_operator
+from attncli.ops.registry import is_operator, operators
 from attncli.problem.arrays import GivenArray
 from attncli.problem.fields import INPUTS, RANDOM
 from attncli.problem.layout import LAID_OUT as OF_LAYOUT
@@ -17,7 +17,7 @@ from attncli.problem.spec import FIELDS, ConventionUse, ProblemSpec
 SIZES = ("heads", "kv_heads", "dtype")  # keys that say which inputs there are
 ARRAYS = (*LAID_OUT, "past_key", "past_value", "grad_output")  # which are one more input
 LABELS = ("tokens", "query_tokens", "only")
-SAMPLE = (1, 2, 2, 1)  # the shape [b h n d] on which keys are checked
+SAMPLE = (1, 2, 2, 4)  # the shape [b h n d] on which keys are checked
 
 
 def describe(
@@ -42,14 +42,27 @@ def describe(
     heads, kv_heads = (_count(keys, key) for key in ("heads", "kv_heads"))
     sample = RawValue(GivenArray(np.zeros((1, heads or 2 * (kv_heads or 1), *SAMPLE[2:]))), Origin())
     of_keys = RawValue(GivenArray(np.zeros((1, kv_heads or heads or 2, *SAMPLE[2:]))), Origin())
+    arrays_of = _sample_of_recurrence(kept, heads or 2 * (kv_heads or 1))
     own_layout = RawValue(OWN_LAYOUTS[0], Origin())
     # An error of a key is one before any work.
-    problem = assemble({**kept, "query": sample, "key": of_keys, "value": of_keys, "layout": own_layout}, convention)
+    problem = assemble(
+        {**arrays_of, **kept, "query": sample, "key": of_keys, "value": of_keys, "layout": own_layout}, convention
+    )
     dtype = keys["dtype"].value if "dtype" in keys else None
     if dtype is not None and dtype not in TYPES["torch"]:
         raise UnknownNameError("type", str(dtype), TYPES["torch"], where=keys["dtype"].origin.path("dtype"))
     dtypes = None if dtype is None else (str(dtype),)
     return Description(kept, convention, heads, kv_heads, dtypes, given), problem.convention
+
+
+def _sample_of_recurrence(document: Document, heads: int) -> Document:
+    """The numbers of each token that the recurrence of a problem reads."""
+    raw = document.get("recurrence")
+    record = operators("recurrence").get("" if raw is None else str(raw.value).partition(":")[0])
+    zeros = RawValue(GivenArray(np.zeros((1, heads, SAMPLE[2]))), Origin())
+    has_slopes = raw is not None and "slopes=" in str(raw.value)  # from which decays are made
+    names = ["beta"] if has_slopes else ["decay", "beta"]
+    return {} if record is None else {name: zeros for name in names if name in record.shapes.arrays}
 
 
 def _axis_count(item: tuple[str, RawValue]) -> int:

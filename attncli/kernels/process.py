@@ -28,6 +28,8 @@ MOST_READ = 2**20  # bytes at a time
 SECONDS_TO_END = 5.0  # of a process that has closed its output
 NPZ_TYPES = "fiub"  # kinds of the arrays in what a command writes
 
+REFUSED, REFUSED_STATUS = "refused:", 64  # how a command says that it does not take an input
+
 FORWARD, BACKWARD = "forward", "backward"  # the functions of a kernel
 
 FailureKind = Literal["raised", "crashed", "timeout", "result"]
@@ -64,6 +66,7 @@ class Call:
     library: str = "numpy"
     function: str = FORWARD
     gradients: Sequence[str] = ()
+    device: str = "cpu"
 
     @property
     def header(self) -> dict[str, Any]:
@@ -135,8 +138,9 @@ class FunctionDescription:
 
     target: str
     parameters: Sequence[Parameter] | None
-    uses_torch: bool
+    libraries: Sequence[str]  # the packages that its module has names of
     functions: Sequence[str]  # of its module
+    loaded: Sequence[str] = ()  # libraries of arrays that its import loads
 
 
 @dataclass
@@ -144,11 +148,14 @@ class KernelProcess:
     """A process that imports functions once and calls them as often as asked; it is started anew after a crash."""
 
     timeout: float
+    first_timeout: float = 0.0  # of the first call, which may import and compile, if it is longer
+    environment: Mapping[str, str] = field(default_factory=dict)  # variables in addition to those of this process
     targets: dict[str, str] = field(default_factory=dict)  # those that are loaded, by their names for calls
     _process: "subprocess.Popen[bytes] | None" = field(default=None, repr=False)
     _answers: "queue.Queue[Any]" = field(default_factory=queue.Queue, repr=False)
     _errors: Any = field(default=None, repr=False)
     _folder: Any = field(default=None, repr=False)
+    _has_answered: bool = field(default=False, repr=False)
 
     def __enter__(self) -> Self:
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
@@ -197,7 +204,10 @@ class KernelProcess:
             if failed is not None:
                 return failed
         os.ftruncate(self._errors.fileno(), 0)
-        found = self._ask(call.header, call.arrays, self.timeout)
+        found = self._ask(
+            call.header, call.arrays, max(self.timeout, 0.0 if self._has_answered else self.first_timeout)
+        )
+        self._has_answered = True
         return found if isinstance(found, CallFailure) else _read_answer(*found)
 
     @property
@@ -221,6 +231,7 @@ class KernelProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
+            env={**os.environ, **self.environment},
             start_new_session=True,  # Ctrl-C is this process's
         )
         assert self._process.stdout is not None
@@ -333,7 +344,7 @@ def _read_description(target: str, answer: Mapping[str, Any]) -> FunctionDescrip
     """What is known of a function, of the description of it."""
     parameters = answer["parameters"]
     known = None if parameters is None else tuple(map(_parameter, parameters))
-    return FunctionDescription(target, known, answer["uses_torch"], answer["functions"])
+    return FunctionDescription(target, known, answer["libraries"], answer["functions"], answer["loaded"])
 
 
 def _parameter(found: Mapping[str, Any]) -> Parameter:
@@ -417,6 +428,11 @@ class KernelCommand:
                     _kill_group(process)
                 printed.seek(0)
                 self._printed = printed.read().decode("utf-8", "replace")[-MAX_PRINTED:].strip("\n")
+            refused = [line for line in self._printed.splitlines() if line.startswith(REFUSED)]
+            if process.returncode == REFUSED_STATUS or (process.returncode and refused):
+                reason = (refused or self._printed.splitlines()[-1:] or [f"status {REFUSED_STATUS}"])[-1]
+                sentence = f"refuses it: {reason.removeprefix(REFUSED).strip()}"
+                return CallFailure("raised", sentence, sentence, is_refusal=True)
             if process.returncode:
                 last = self._printed.splitlines()[-1:] if process.returncode > 0 else []
                 sentence = ": ".join([how_it_ended(process.returncode), *last])

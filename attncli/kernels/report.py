@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from attncli.checks.report import CheckReport, Explanation
-from attncli.kernels.cases import KernelCase, Sizes
+from attncli.kernels.cases import KernelCase
+from attncli.kernels.domain import Domain, Sizes
 from attncli.problem.spec import ProblemSpec
 
+LEAST_TELLING = 20  # inputs with which a function passes
 # What went wrong: numbers that differ, NaN or an infinity, a shape or a part of what is returned, an argument that was
 # changed, an exception, the end of the process, the time limit.
 Kind = Literal["differs", "not_finite", "result", "changed", "raised", "crashed", "timeout"]
@@ -39,6 +41,18 @@ class OtherFailure:
 
 
 @dataclass(frozen=True)
+class LawResult:
+    """Whether the function keeps a law, None where it was not tried; `detail` says how it does not, or why."""
+
+    law: str
+    sentence: str
+    holds: bool | None
+    detail: str = ""
+    sizes: Sizes | None = None
+    dtype: str = ""
+
+
+@dataclass(frozen=True)
 class Smallest:
     """The smallest input on which the function fails: the input, the problem of it, and what happens."""
 
@@ -59,7 +73,7 @@ class TrialReport:
 
     function: str
     called: Sequence[str]
-    dtypes: Sequence[str]
+    domain: Domain
     layout: str
     library: str
     count: int  # inputs that were tried, without those that were refused
@@ -71,8 +85,16 @@ class TrialReport:
     compared: tuple[str, ...] = ()  # the results that were compared
     right_with: tuple[str, ...] = ()  # options of conventions, by which it is right where it gave wrong numbers
     is_stopped: bool = False  # whether inputs were left out after too many crashes
+    is_interrupted: bool = False  # by Ctrl-C
+    laws: tuple[LawResult, ...] = ()
+    passed: tuple[str, ...] | None = None  # mistakes that the tolerance given lets pass; None where none was
+    telling: int = 0  # inputs with more than one tile of keys, and more than one head or batch item
 
     @property
-    def passes(self) -> bool:
-        """Whether it failed on no input."""
-        return self.failed == 0
+    def passes(self) -> bool | None:
+        """Whether it failed on no input; None where too few inputs tell."""
+        if self.failed:
+            return False
+        if self.laws:
+            return True if any(law.holds for law in self.laws) else None
+        return True if self.telling >= LEAST_TELLING and not self.is_interrupted else None

@@ -10,20 +10,26 @@ from attncli.base.text import count_of, join_words
 from attncli.checks.check import check
 from attncli.checks.report import Explanation
 from attncli.io.problem_files import Origin, RawValue
+from attncli.kernels.borders import find_domain, find_precision
 from attncli.kernels.calls import NO_HEADS, PASSED_KEYS, Interface, parameters_said
-from attncli.kernels.cases import CaseMaker, KernelCase, Scope
-from attncli.kernels.probing import find_call, find_mask, find_scope
+from attncli.kernels.cases import CaseMaker, KernelCase
+from attncli.kernels.chosen_tolerance import find_passed
+from attncli.kernels.domain import Domain
+from attncli.kernels.laws import try_laws
+from attncli.kernels.probing import find_call, find_mask
 from attncli.kernels.process import CallFailure, FunctionDescription, Runner
-from attncli.kernels.report import Failure, Kind, OtherFailure, Smallest, TrialReport
+from attncli.kernels.report import LEAST_TELLING, Failure, Kind, OtherFailure, Smallest, TrialReport
 from attncli.kernels.shrink import Shrinker
 from attncli.kernels.trial import COMMAND, Description, Trial, TrialOptions
 from attncli.problem.conventions import CONVENTIONS
-from attncli.problem.fields import GRADIENT_PREFIX
-from attncli.problem.spec import DEFAULTS
+from attncli.problem.fields import GRADIENT_PREFIX, option_name
+from attncli.problem.spec import DEFAULTS, FIELDS
 
 CALL_HINT = "--layout and --arrays say how it takes its arguments"
+LEAST_TILE = 16  # keys, or those of which the function takes multiples
 MOST_FAILURES = 50  # then no other inputs are tried
 MOST_ENDED = 4  # calls that end the process or the time: then no other inputs are tried
+TRY_SECONDS = 45.0  # after which no other inputs are tried where enough were
 SHRINK_SECONDS = 15.0
 MOST_SHRINKS = 4000  # inputs that are tried to make one smaller
 NAMED_INPUTS = 3  # on which mistakes are looked for
@@ -46,8 +52,11 @@ def try_function(
     trial = Trial(runner, interface, description, options)
     find_call(trial, found)
     find_mask(trial)
-    scope = find_scope(trial)
-    return _run(trial, scope)
+    domain = find_domain(trial)
+    find_precision(trial, domain)
+    if options.laws:
+        return _laws_report(trial, domain)
+    return _run(trial, domain)
 
 
 def _check_is_passed(interface: Interface, found: FunctionDescription, description: Description) -> None:
@@ -62,43 +71,76 @@ def _check_is_passed(interface: Interface, found: FunctionDescription, descripti
         raise AttnError(message, where=interface.function, hint=hint)
 
 
-def _cases(trial: Trial, scope: Scope) -> list[KernelCase]:
-    maker = CaseMaker(scope, trial.options.seed)
+def _laws_report(trial: Trial, domain: Domain) -> TrialReport:
+    """The report on the laws alone, which need no reference."""
+    laws = try_laws(trial, domain)
+    tried = [law for law in laws if law.holds is not None]
+    return replace(_report(trial, domain, len(tried), sum(not law.holds for law in tried)), laws=laws)
+
+
+def _cases(trial: Trial, domain: Domain) -> list[KernelCase]:
+    maker = CaseMaker(domain, trial.options.seed)
     own = trial.description.given
     own = own if own is None or trial.options.is_backward else own.without("grad_output")
     given = [] if own is None else [own]
-    return [*given, *maker.systematic(), *maker.drawn(trial.options.inputs)]
+    made = [*maker.systematic(), *maker.drawn(trial.options.inputs)]
+    if not domain.has_empty_rows:  # a mask of −∞ alone that is added to the scores of a query
+        kept = [case for case in made if "mask" not in case.arrays or not trial.has_empty_row(case)]
+        if "mask" in domain.extras:
+            trial.untried.append("queries that see no key, whose masks are −∞ alone: --empty-rows nan or zeros says so")
+        made = kept
+    return [*given, *(sorted(made, key=lambda case: not _is_telling(case, domain)) if trial.is_slow else made)]
 
 
-def _run(trial: Trial, scope: Scope) -> TrialReport:
+def _run(trial: Trial, domain: Domain) -> TrialReport:
     """Try all inputs, and make one that fails small."""
-    cases = _cases(trial, scope)
+    cases = _cases(trial, domain)
     failures: list[tuple[KernelCase, Failure]] = []
     refusals: dict[str, int] = {}
-    count, ended, is_stopped = 0, 0, False
+    count, telling, ended = 0, 0, 0
+    is_stopped = is_interrupted = False
+    end = time.monotonic() + TRY_SECONDS
     for done, case in enumerate(cases):
         trial.options.progress(done, len(cases))
-        found = trial.judge(case)
+        try:
+            found = trial.judge(case)
+        except KeyboardInterrupt:  # what was found so far is shown
+            if not count:
+                raise
+            is_stopped = is_interrupted = True
+            break
         if isinstance(found, CallFailure):
             refusals[found.sentence] = refusals.get(found.sentence, 0) + 1
             continue
         count += 1
+        telling += _is_telling(case, domain)
         if found is not None:
             failures.append((case, found))
             ended += found.kind in ("crashed", "timeout")
         is_stopped = ended >= MOST_ENDED or len(failures) >= MOST_FAILURES
-        if is_stopped:
+        is_late = time.monotonic() > end and telling >= LEAST_TELLING and done + 1 < len(cases)
+        if is_late:
+            trial.untried.append(f"{count_of(len(cases) - done - 1, 'more input')}, after {TRY_SECONDS:g} s")
+        if is_stopped or is_late:
             break
     if not count:
         sentence = next(iter(refusals), "returns nothing")
         raise AttnError(f"it refuses every input: it {sentence}", where=trial.interface.function, hint=CALL_HINT)
     trial.untried += [f"{count_of(number, 'input')}: it {sentence}" for sentence, number in refusals.items()]
-    report = _report(trial, scope, count, len(failures))
-    report = replace(report, is_stopped=is_stopped)
-    return report if not failures else _with_smallest(trial, scope, report, failures)
+    report = _report(trial, domain, count, len(failures))
+    passed = find_passed(trial, cases[:count], report.compared)
+    report = replace(report, is_stopped=is_stopped, is_interrupted=is_interrupted, telling=telling, passed=passed)
+    return report if not failures else _with_smallest(trial, domain, report, failures)
 
 
-def _report(trial: Trial, scope: Scope, count: int, failed: int) -> TrialReport:
+def _is_telling(case: KernelCase, domain: Domain) -> bool:
+    """Whether an input has several tiles of keys, and several heads or batch items where the function has any."""
+    sizes = case.sizes
+    has_others = domain.has_batch or max(domain.heads) > (1, 1)
+    return sizes.keys > max(LEAST_TILE, domain.keys.step) and (sizes.batch * sizes.heads > 1 or not has_others)
+
+
+def _report(trial: Trial, domain: Domain, count: int, failed: int) -> TrialReport:
     """The report without the failures."""
     interface = trial.interface
     keys = [key for key in trial.description.document if key not in ("heads", "kv_heads")]
@@ -115,12 +157,14 @@ def _report(trial: Trial, scope: Scope, count: int, failed: int) -> TrialReport:
     compared = [name for name in interface.returns if name]
     compared += [f"{GRADIENT_PREFIX}{key}" for key in interface.gradients]
     untried = list(trial.untried)
-    if all(heads == kv_heads for heads, kv_heads in scope.heads) and interface.layout != NO_HEADS:
+    if "causal" in interface.keys and not any(key in trial.description.document for key in ("causal", "window")):
+        untried.append("a causal mask: --causal says so")
+    if all(heads == kv_heads for heads, kv_heads in domain.heads) and interface.layout != NO_HEADS:
         untried.append("fewer heads of keys than of queries: --kv-heads says so")
     return TrialReport(
         interface.function,
         called,
-        tuple(scope.dtypes),
+        domain,
         interface.layout,
         interface.library,
         count,
@@ -131,7 +175,7 @@ def _report(trial: Trial, scope: Scope, count: int, failed: int) -> TrialReport:
 
 
 def _with_smallest(
-    trial: Trial, scope: Scope, report: TrialReport, failures: Sequence[tuple[KernelCase, Failure]]
+    trial: Trial, domain: Domain, report: TrialReport, failures: Sequence[tuple[KernelCase, Failure]]
 ) -> TrialReport:
     """The report with the smallest input of the most telling failure, the mistakes that explain it, and the others."""
     counts = Counter(failure.kind for _, failure in failures)
@@ -140,7 +184,7 @@ def _with_smallest(
     ordered = sorted((x for x in failures if x[1].kind == kind), key=lambda x: (_order_of(x[0]), x[0].count))
     explanations, explained = _find_mistakes(trial, ordered) if kind in NUMERIC else ((), None)
     case, failure = explained or ordered[0]
-    case, failure = _shrunk(trial, scope, case, failure, explanations)
+    case, failure = _shrunk(trial, domain, case, failure, explanations)
     again = trial.judge(case)
     is_repeated = isinstance(again, Failure) and again.cause == failure.cause
     printed = trial.runner.printed
@@ -164,22 +208,34 @@ def _with_smallest(
 
 
 def _right_with(trial: Trial, cases: Sequence[KernelCase]) -> tuple[str, ...]:
-    """The options of the conventions by which the function is right on all inputs on which it gives wrong numbers.
+    """The options by which the function is right on all inputs on which it gives wrong numbers.
 
-    A convention may be the function's but for the rows without keys, which are tried as attn has them, too.
+    One of rows without keys or of causal masks alone, or else a convention, which may be the function's but for such
+    rows. A function that fails on views alone is right with contiguous arrays.
     """
     description = trial.description
     if not cases or description.convention is not None:
         return ()
-    zeros = {"empty_rows": RawValue(DEFAULTS["empty_rows"], Origin())}
+
+    def is_right(convention: str | None, **keys: str) -> bool:
+        document = {**description.document, **{key: RawValue(value, Origin()) for key, value in keys.items()}}
+        with_it = replace(trial, description=replace(description, convention=convention, document=document))
+        return all(with_it.judge(case) is None for case in cases)
+
+    for key in ("empty_rows", "align"):
+        others = [word for word in FIELDS[key].words if word != DEFAULTS[key] and key not in description.document]
+        right = next((word for word in others if is_right(None, **{key: word})), None)
+        if right is not None:
+            return (f"{option_name(key)} {right}",)
+    if all(case.memory for case in cases) and all(trial.judge(replace(case, memory="")) is None for case in cases):
+        return ("contiguous arrays",)
     found = []
+    usual = str(DEFAULTS["empty_rows"])
     for name in CONVENTIONS:
-        for words, more in (("", {}), (f" --empty-rows {DEFAULTS['empty_rows']}", zeros)):
-            other = replace(description, convention=name, document={**description.document, **more})
-            with_it = replace(trial, description=other)
-            if all(with_it.judge(case) is None for case in cases):
-                found.append(f"--as {name}{words}")
-                break
+        if is_right(name):
+            found.append(f"--as {name}")
+        elif is_right(name, empty_rows=usual):
+            found.append(f"--as {name} --empty-rows {usual}")
     return tuple(found)
 
 
@@ -229,7 +285,7 @@ def _number_count(failure: Failure) -> int:
 
 
 def _shrunk(
-    trial: Trial, scope: Scope, case: KernelCase, failure: Failure, mistakes: Sequence[Explanation]
+    trial: Trial, domain: Domain, case: KernelCase, failure: Failure, mistakes: Sequence[Explanation]
 ) -> tuple[KernelCase, Failure]:
     """The smallest input on which the function fails for the same cause, by the same mistake if any, and how it fails.
 
@@ -239,6 +295,8 @@ def _shrunk(
     end = time.monotonic() + SHRINK_SECONDS
 
     def fails(smaller: KernelCase) -> bool:
+        if not domain.takes(smaller.sizes):
+            return False
         try:
             found = trial.judge(smaller)
         except AttnError:  # no problem of attn's, such as a window of no keys
@@ -250,14 +308,18 @@ def _shrunk(
         latest[id(smaller)] = smaller, found
         return True
 
+    is_square = domain.order.startswith("same") and case.sizes.queries == case.sizes.keys
     letters = "".join(letter for letter in "bhnmde" if letter != "h" or _may_have_other_heads(trial))
     shrinker = Shrinker(
         fails,
         lambda: time.monotonic() < end and shrinker.tried < MOST_SHRINKS,
         letters,
-        scope.dtypes,
-        scope.needed,
-        [*([] if scope.has_other_value_features else ["de"]), *(["nm"] if scope.have_same_bounds else [])],
+        domain.dtypes,
+        domain.needed,
+        [
+            *([] if domain.has_other_value_features else ["de"]),
+            *(["nm"] if is_square or domain.have_same_bounds else []),
+        ],
     )
     return latest[id(shrinker.shrink(case))]
 

@@ -22,6 +22,9 @@ AXES = {
     "key_lengths": "b",
     "key_mask": "bm",
     "grad_output": "bhne",
+    "decay": "bhnd",  # or without d
+    "beta": "bhn",
+    "past_state": "bhde",
     **dict(zip(SEQUENCES, "nm", strict=True)),
 }
 
@@ -212,7 +215,7 @@ def taken(case: KernelCase, letters: str, at: "slice | Array") -> KernelCase:
     """The case with some positions of the axes of these letters, in all of its arrays."""
     arrays = {}
     for name, array in case.arrays.items():
-        for axis, letter in enumerate(AXES[name]):
+        for axis, letter in enumerate(AXES[name][: array.ndim]):
             if letter in letters:
                 array = array[(slice(None),) * axis + (at,)]  # noqa: PLW2901 - one axis after the other
         arrays[name] = np.ascontiguousarray(array)

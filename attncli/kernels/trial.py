@@ -1,5 +1,6 @@
 """A trial of a kernel: what it is to compute, how it is tried, and the judgement of what it gave on one input."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -17,8 +18,11 @@ from attncli.io.entries import ALIASES
 from attncli.io.problem_files import Document, Origin, RawValue
 from attncli.kernels.calls import LSE, OUTPUT, Interface, to_own_axes, visible_table
 from attncli.kernels.cases import BOUNDS, LAID_OUT, KernelCase
+from attncli.kernels.domain import Sizes
 from attncli.kernels.process import CallFailure, Returned, Runner
 from attncli.kernels.report import Failure
+from attncli.ops.records import OperatorRecord
+from attncli.ops.registry import operators
 from attncli.plan.build import plan_of
 from attncli.problem.arrays import GivenArray
 from attncli.problem.conventions import in_words_of
@@ -27,13 +31,16 @@ from attncli.problem.layout import OWN_LAYOUTS
 from attncli.problem.numbers import to_number
 from attncli.problem.spec import FIELDS, ProblemSpec
 
-NUMPY, TORCH, COMMAND = "numpy", "torch", "command"
+NUMPY, TORCH, JAX, MLX, COMMAND = "numpy", "torch", "jax", "mlx", "command"
 TYPES: Mapping[str, Sequence[str]] = {
     NUMPY: ("float64", "float32", "float16"),
     TORCH: ("float64", "float32", "float16", "bfloat16"),
+    JAX: ("float32", "float16", "bfloat16"),
+    MLX: ("float32", "float16", "bfloat16"),
 }
-LIBRARIES = (NUMPY, TORCH)  # of the arrays that a function may take
+LIBRARIES = (NUMPY, TORCH, JAX, MLX)  # of the arrays that a function may take
 SLIP_SECONDS = 2.0  # that mistakes are looked for, on each of a few inputs
+RECURRENT = ("decay", "beta", "past_state")  # arrays of a recurrence with axes of batch items and heads
 SCORES = "masked_scores"
 OWN_GRADIENTS = ("grad_bias", "grad_sink")  # which have no axis of batch items
 MOST_SEARCHES = 20  # for the number of a mistake, on one input after the other
@@ -70,17 +77,38 @@ class TrialOptions:
     returns: tuple[str | None, ...] | None = None
     check: CheckOptions = field(default_factory=CheckOptions)
     is_backward: bool = False
+    laws: bool = False  # whether laws are tried alone
+    features: tuple[int, ...] = ()
+    lengths: tuple[int, ...] = ()
+    is_square: bool = False  # whether there are as many queries as keys
+    device: str = "cpu"  # of PyTorch's
+    without_dtypes: Mapping[str, str] = field(default_factory=dict)  # types that are left out, and why
     progress: Progress = lambda done, total: None
+
+
+@dataclass(frozen=True)
+class Base:
+    """An input from which others are made, one axis after the other; `is_taken` is whether the function takes it."""
+
+    sizes: Sizes = field(default_factory=Sizes)
+    dtype: str = "float64"
+    is_taken: bool = True
 
 
 @dataclass
 class Trial:
-    """A function with what it is to compute, and how it is called."""
+    """A function with what it is to compute, and how it is called.
+
+    `inner` is a type in which it computes float64 numbers, where it has fewer digits.
+    """
 
     runner: Runner
     interface: Interface
     description: Description
     options: TrialOptions
+    base: Base = field(default_factory=Base)
+    inner: str | None = None
+    is_slow: bool = False
     remarks: list[str] = field(default_factory=list)
     untried: list[str] = field(default_factory=list)
     searches: int = 0  # for the number of a mistake
@@ -93,12 +121,18 @@ class Trial:
         value = None if raw is None else read_value(FIELDS["scale"], raw)
         return None if value is None else to_number(value, ("scale",))
 
+    @property
+    def recurrence(self) -> OperatorRecord | None:
+        """The recurrence that the function computes, in place of scores and weights."""
+        raw = self.description.document.get("recurrence")
+        return None if raw is None else operators("recurrence")[str(raw.value).partition(":")[0]]
+
     def problem_of(self, case: KernelCase, without: Sequence[str] = (), *, is_plain: bool = False) -> ProblemSpec:
         """The problem of an input, without some keys; a plain one without heads and batch items where there is one."""
         arrays = case.arguments
         document = {key: raw for key, raw in self.description.document.items() if key not in without}
         if is_plain and case.is_plain:
-            arrays |= {name: arrays[name][0, 0] for name in (*LAID_OUT, "grad_output") if name in arrays}
+            arrays |= {name: arrays[name][0, 0] for name in (*LAID_OUT, *RECURRENT, "grad_output") if name in arrays}
         if case.past:
             for name in ("key", "value"):
                 cached, new = np.split(arrays[name], [case.past], axis=-2)
@@ -164,13 +198,23 @@ class Trial:
                 continue
             if part.array is None:
                 return Failure("result", f"returns {_a(part.type)} as {name}", f"type {name}")
-            array, expected = to_own_axes(name, part.array, case, self.interface.layout)
+            layout = self.interface.output_layout if name == OUTPUT else ""
+            array, expected = to_own_axes(name, part.array, case, layout or self.interface.layout)
             if array is None:
                 sentence = f"returns {name} of shape {part.array.shape}, not {expected}"
                 return Failure("result", sentence, f"shape {name}")
+            array = self._own_base(name, array)
             of_type = array if array.dtype.kind == "f" else array.astype(np.float64)
-            results[name] = GivenArray(of_type, dtype=part.type if array.dtype.kind == "f" else None)
+            results[name] = GivenArray(of_type, dtype=self._inner(part.type) if array.dtype.kind == "f" else None)
         return results
+
+    def _own_base(self, name: str, array: Array) -> Array:
+        """A log-sum-exp of base 2 as one of base e."""
+        return array * math.log(2) if name == LSE and self.interface.lse_base == 2 else array
+
+    def _inner(self, dtype: str) -> str:
+        """The type of a result, or that in which the function computes, if this has fewer digits."""
+        return dtype if self.inner is None else coarsest([dtype, self.inner])
 
     def _backward(
         self, case: KernelCase, problem: ProblemSpec, made: Mapping[str, Array]
@@ -193,7 +237,7 @@ class Trial:
             if array is None:
                 found = _a(part.type) if part.array is None else f"shape {part.array.shape}"
                 return Failure("result", f"returns {name} of {found}, not {expected}", f"shape {name}")
-            results[name] = GivenArray(array, dtype=part.type)
+            results[name] = GivenArray(array, dtype=self._inner(part.type))
         if not results:
             return Failure("result", "backward returns no gradient", "no gradient")
         return results
@@ -220,7 +264,7 @@ class Trial:
         has_scores = plan_of(problem).find(SCORES) is not None
         exact = compute_reference(problem, [*results, *([SCORES] if has_scores else [])], self.options.check)
         references = {name: exact.value(name) for name in results}
-        largest_score = largest_number(exact.value(SCORES)) if has_scores else 0.0
+        largest_score = largest_number(exact.value(SCORES)) if has_scores else _largest_decay(case)
         if not self._agrees_surely(case, results, references, largest_score):
             is_coarse = case.dtype in HALF
             wrong = [
@@ -273,6 +317,8 @@ class Trial:
             more = of_scores * largest_number(reference) + float(np.finfo(precision.accumulation_dtype).tiny)
             if name.startswith(GRADIENT_PREFIX):  # whose terms may cancel, to 0 in one order and not in another
                 more += UNITS * precision.epsilon * _size_of_terms(case, name.removeprefix(GRADIENT_PREFIX))
+            if self.recurrence is not None:
+                more += UNITS * precision.epsilon * _size_of_writes(case, name)
             allowed = tolerance.allowed(given, reference, None) + more
             if not tolerance.agrees(given, reference, allowed).all():
                 return False
@@ -315,6 +361,18 @@ def telling_results(failure: Failure) -> Mapping[str, GivenArray]:
     """What mistakes are looked for in: not the log-sum-exp where the output is wrong too, for they often change one."""
     is_of_both = failure.cause == f"differs {OUTPUT}"
     return {name: found for name, found in failure.returned.items() if name != LSE or not is_of_both}
+
+
+def _largest_decay(case: KernelCase) -> float:
+    """The largest logarithm of what is kept over all tokens: kernels subtract such sums, and take the exponential."""
+    decay = case.arrays.get("decay")
+    return 0.0 if decay is None else largest_number(decay.sum(axis=2))
+
+
+def _size_of_writes(case: KernelCase, name: str) -> float:
+    """About how large the terms are that a state or an output of a recurrence is the sum of."""
+    written = largest_number(case.arrays["value"]) * math.sqrt(case.sizes.keys)
+    return written * (largest_number(case.arrays["query"]) if name == OUTPUT else 1.0)
 
 
 def _size_of_terms(case: KernelCase, key: str) -> float:

@@ -19,6 +19,7 @@ import sys
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -121,7 +122,8 @@ def describe(module: Any, function: Any) -> Message:
     return {
         "parameters": parameters if signature else None,
         "annotation": text_of(getattr(signature, "return_annotation", "")),
-        "uses_torch": "torch" in modules or str(getattr(function, "__module__", "")).startswith("torch"),
+        "libraries": sorted(modules | {str(getattr(function, "__module__", "")).partition(".")[0]}),
+        "loaded": [name for name in ("torch", "jax", "mlx") if name in sys.modules],
         "functions": [] if module is None else functions_of(module),
     }
 
@@ -173,9 +175,11 @@ def text_of(value: Any) -> str:
 
 
 def said_of(error: BaseException) -> str:
-    """The type of an exception and the first line of what it says."""
+    """The type of an exception and the first line of what it says, or the `assert` of one that says nothing."""
     lines = text_of(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+    if not lines and isinstance(error, AssertionError) and (frames := traceback.extract_tb(error.__traceback__)):
+        lines = [linecache.getline(frames[-1].filename, frames[-1].lineno or 0).partition("#")[0].strip()]
+    return f"{type(error).__name__}: {lines[0]}" if any(lines) else type(error).__name__
 
 
 def place_of(error: BaseException) -> Message:
@@ -227,29 +231,57 @@ def in_memory(array: Any, memory: str, new: Any) -> Any:
 
 
 def make_arrays(arrays: Mapping[str, Any], header: Message) -> dict[str, Any]:
-    """The arguments as arrays or tensors, of the type of the call, and the laid out ones as its memory says."""
-    dtype, memory = header["dtype"], header["memory"]
+    """The arguments as arrays of the library, of the type of the call, and the laid out ones as its memory says."""
+    dtype, memory, device = header["dtype"], header["memory"], header["device"]
+    new_of = {"torch": of_torch, "jax": of_jax, "mlx": of_mlx}.get(header["library"])
     made = {}
     for name, array in arrays.items():
-        if header["library"] == "torch":
-            import torch  # noqa: PLC0415 - only where tensors are asked for
-
-            tensor = torch.from_numpy(array)
-            is_float = array.dtype.kind == "f"
-            tensor = tensor.to(getattr(torch, dtype)) if is_float else tensor
-            of_type = tensor.dtype
-
-            def new(shape: Any, of_type: Any = of_type) -> Any:
-                return torch.full(shape, GAP, dtype=of_type)
-
-            made[name] = in_memory(tensor, memory if name in header["laid_out"] else "", new)
+        own_memory = memory if name in header["laid_out"] else ""
+        if new_of is not None:
+            made[name] = new_of(array, dtype if array.dtype.kind == "f" else None, own_memory, device)
         else:
 
             def new_array(shape: Any, of_type: Any = array.dtype) -> Any:
                 return np.full(shape, GAP, of_type)
 
-            made[name] = in_memory(array, memory if name in header["laid_out"] else "", new_array)
+            made[name] = in_memory(array, own_memory, new_array)
     return made
+
+
+def of_torch(array: Any, dtype: str | None, memory: str, device: str) -> Any:
+    """A tensor of PyTorch on a device."""
+    import torch  # noqa: PLC0415 - only where tensors are asked for
+
+    tensor = torch.from_numpy(array)
+    tensor = (tensor if dtype is None else tensor.to(getattr(torch, dtype))).to(device)
+
+    def new(shape: Any) -> Any:
+        return torch.full(shape, GAP, dtype=tensor.dtype, device=device)
+
+    return in_memory(tensor, memory, new)
+
+
+def of_jax(array: Any, dtype: str | None, _memory: str, _device: str) -> Any:
+    """An array of JAX, which has no views."""
+    import jax.numpy as jnp  # noqa: PLC0415 - only where arrays of JAX are asked for
+
+    return jnp.asarray(array) if dtype is None else jnp.asarray(array).astype(dtype)
+
+
+def of_mlx(array: Any, dtype: str | None, _memory: str, _device: str) -> Any:
+    """An array of MLX."""
+    import mlx.core as mx  # noqa: PLC0415 - only where arrays of MLX are asked for
+
+    return mx.array(array) if dtype is None else mx.array(array).astype(getattr(mx, dtype))
+
+
+def wait_for(device: str) -> None:
+    """Wait until a device has done its work, so that an error of it is one of this call."""
+    kind = device.partition(":")[0]
+    if kind != "cpu":
+        import torch  # noqa: PLC0415 - only a device of PyTorch's
+
+        getattr(getattr(torch, kind, None), "synchronize", lambda: None)()
 
 
 def to_array(value: Any) -> tuple[Any, str] | None:
@@ -260,9 +292,10 @@ def to_array(value: Any) -> tuple[Any, str] | None:
         try:
             for method in ("detach", "cpu"):
                 value = getattr(value, method, lambda value=value: value)()
-            name = str(getattr(value, "dtype", "")).removeprefix("torch.")
+            name = str(getattr(value, "dtype", "")).rpartition(".")[2]
             if name in WIDER:
-                return np.asarray(value.float()), name
+                wide = value.float() if hasattr(value, "float") else value.astype(WIDER[name])
+                return np.asarray(wide), name
             value = np.asarray(value)
         except Exception:  # noqa: BLE001 - a tensor of another library may raise anything
             return None
@@ -314,11 +347,14 @@ def called(functions: Mapping[str, Any], header: Message, arrays: dict[str, Any]
         for argument in header["arguments"]:
             value = made[argument["array"]] if "array" in argument else argument["constant"]
             value = tuple(value) if isinstance(value, list) else value
+            if isinstance(value, dict):
+                value = SimpleNamespace(**value["attributes"])
             if argument["is_positional"]:
                 positional.append(value)
             else:
                 named[argument["name"]] = value
         returned = results_of(functions[header["function"]](*positional, **named))
+        wait_for(header["device"])
         if gradients:
             returned += autograd(returned[0][1], gradients, made, arrays["grad_output"])
     except BaseException as error:  # noqa: BLE001 - a function may raise anything, also SystemExit
@@ -349,7 +385,7 @@ def autograd(output: Any, names: list[str], made: Mapping[str, Any], gradient: A
     if not getattr(output, "requires_grad", False):
         raise TypeError("the output has no gradient: it is no tensor, or was made from detached ones")
     inputs = [made[name] for name in names]
-    upstream = torch.from_numpy(gradient).to(output.dtype)
+    upstream = torch.from_numpy(gradient).to(output.device, output.dtype)
     found = torch.autograd.grad(output, inputs, upstream, allow_unused=True)
     return [
         (f"grad_{name}", torch.zeros_like(made[name]) if gradient is None else gradient)

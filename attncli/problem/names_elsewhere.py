@@ -70,6 +70,10 @@ _HINTS = {
     "qk_nope_head_dim qk_head_dim": "give {d_k=12}: the features of all heads, including those that rope rotates",
     "v_head_dim": "give {d_v=4}; it counts all heads together",
     "mscale": "give {scale}: 1/√d times the square of mscale",
+    # recurrences
+    "g gk log_decay log_g decays": "give {decay}: logarithms of what each token keeps of the state",
+    "betas": "give {beta}",
+    "initial_state h0 init_state prev_state": "give {past_state}",
     # sizes and heads
     "num_heads n_heads nhead n_head nheads num_attention_heads q_num_heads": "give {heads=2}",
     "num_kv_heads n_kv_heads num_key_value_heads kv_num_heads num_groups": "give {kv_heads=2}",

@@ -271,7 +271,9 @@ SCHEMAS: Mapping[str, str] = {
     "result": "attncli.render.schemas:result_schema",
     "check": "attncli.checks.schema:check_schema",
     "compare": "attncli.comparisons.objects:compare_schema",
+    "merge": "attncli.kernels.schema:merge_schema",
     "try": "attncli.kernels.schema:try_schema",
+    "vectors": "attncli.kernels.schema:vectors_schema",
 }
 
 

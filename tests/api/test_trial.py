@@ -82,7 +82,7 @@ def test_control_c_ends_the_trial() -> None:
     ("function", "arguments", "message"),
     [
         ("attention", {}, "function: 'attention' is not a function"),
-        (attention, {"arrays": "jax"}, "arrays: unknown library 'jax'; expected one of numpy, torch"),
+        (attention, {"arrays": "cupy"}, "arrays: unknown library 'cupy'; expected one of numpy, torch"),
         (attention, {"layout": "hbnd"}, "layout: unknown layout 'hbnd'"),
         (attention, {"convention": "flush"}, "convention: unknown convention 'flush'; did you mean 'flash'?"),
         (attention, {"returns": "outptu"}, "returns: unknown result 'outptu'; did you mean 'output'?"),

@@ -16,11 +16,12 @@ from attncli.kernels.calls import (
     shape_in,
     to_own_axes,
 )
-from attncli.kernels.cases import CaseMaker, Scope, Sizes
+from attncli.kernels.cases import CaseMaker
+from attncli.kernels.domain import Domain, Sizes
 from attncli.kernels.process import FunctionDescription, Parameter, Returned, ReturnedPart
 from tests.kernels.running import described
 
-CASE = CaseMaker(Scope()).make(Sizes(2, 6, 3, 5, 7, 4, 11), "float64")
+CASE = CaseMaker(Domain()).make(Sizes(2, 6, 3, 5, 7, 4, 11), "float64")
 
 
 @pytest.mark.parametrize(
@@ -73,14 +74,14 @@ def test_what_can_not_be_called_is_an_error(parameters: tuple[str, ...], message
 
 
 def test_a_function_that_says_nothing_of_itself_gets_queries_keys_and_values() -> None:
-    interface = read_interface(FunctionDescription("m:f", None, False, ()), "f")
+    interface = read_interface(FunctionDescription("m:f", None, (), ()), "f")
     assert [(one.key, one.is_positional) for one in interface.passed] == [
         ("query", True),
         ("key", True),
         ("value", True),
     ]
     any_names = Parameter("args", False, False, True, False, "")
-    assert read_interface(FunctionDescription("m:f", (any_names,), False, ()), "f").passed == interface.passed
+    assert read_interface(FunctionDescription("m:f", (any_names,), (), ()), "f").passed == interface.passed
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -16,17 +16,18 @@ from attncli.checks.tolerance import compute_reference
 from attncli.engine.run import run
 from attncli.io.problem_files import Origin, RawValue
 from attncli.kernels.calls import Interface
-from attncli.kernels.cases import MEMORIES, CaseMaker, KernelCase, Scope
+from attncli.kernels.cases import MEMORIES, CaseMaker, KernelCase
+from attncli.kernels.domain import Domain
 from attncli.kernels.process import KernelHere
 from attncli.kernels.trial import Description, Trial, TrialOptions
 
 TYPES = ("float64", "float32", "float16")
 EXTRAS = ("bias", "key_lengths", "key_mask", "mask", "past", "sink")
-WHOLE = Scope(dtypes=TYPES, heads=((2, 2), (1, 1), (4, 2)), extras=EXTRAS)
+WHOLE = Domain(dtypes=TYPES, heads=((2, 2), (1, 1), (4, 2)), extras=EXTRAS)
 MOST_CELLS = 700  # queries times keys of the inputs on which all slips are tried
 
 
-def systematic(scope: Scope = WHOLE, seed: int = 0) -> list[KernelCase]:
+def systematic(scope: Domain = WHOLE, seed: int = 0) -> list[KernelCase]:
     return list(CaseMaker(scope, seed).systematic())
 
 
@@ -76,7 +77,7 @@ def test_the_same_seed_draws_the_same_numbers_and_another_draws_others() -> None
 
 
 def test_what_a_function_does_not_take_is_not_drawn() -> None:
-    scope = Scope(has_batch=False, has_other_value_features=False, has_memories=False)
+    scope = Domain(has_batch=False, has_other_value_features=False, memories=("",))
     for case in (*systematic(scope), *CaseMaker(scope).drawn(20)):
         assert (case.sizes.batch, case.sizes.features, case.memory) == (1, case.sizes.value_features, "")
         assert set(case.arrays) == {"query", "key", "value"}
@@ -88,16 +89,16 @@ LONG = pytest.mark.long
 @pytest.mark.parametrize(
     ("keys", "scope"),
     [
-        pytest.param({"causal": True, "align": "bottom_right"}, Scope(), marks=pytest.mark.deep),
-        pytest.param({}, Scope(), marks=LONG),
-        pytest.param({"window": [2, 1]}, Scope(), marks=LONG),
-        pytest.param({"softcap": 3.0, "causal": True}, Scope(heads=((4, 2), (6, 3))), marks=LONG),
-        pytest.param({"scale": 0.3}, Scope(), marks=LONG),
-        pytest.param({}, Scope(extras=EXTRAS), marks=LONG),
+        pytest.param({"causal": True, "align": "bottom_right"}, Domain(), marks=pytest.mark.deep),
+        pytest.param({}, Domain(), marks=LONG),
+        pytest.param({"window": [2, 1]}, Domain(), marks=LONG),
+        pytest.param({"softcap": 3.0, "causal": True}, Domain(heads=((4, 2), (6, 3))), marks=LONG),
+        pytest.param({"scale": 0.3}, Domain(), marks=LONG),
+        pytest.param({}, Domain(extras=EXTRAS), marks=LONG),
     ],
     ids=str,
 )
-def test_the_inputs_reveal_every_mistake_that_applies(keys: Mapping[str, Any], scope: Scope) -> None:
+def test_the_inputs_reveal_every_mistake_that_applies(keys: Mapping[str, Any], scope: Domain) -> None:
     document = {key: RawValue(value, Origin()) for key, value in keys.items()}
     trial = Trial(KernelHere({}), Interface(()), Description(document), TrialOptions())
     made, revealed = set(), set()

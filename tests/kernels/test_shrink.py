@@ -5,15 +5,16 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from attncli.kernels.cases import CaseMaker, KernelCase, Scope, Sizes
+from attncli.kernels.cases import CaseMaker, KernelCase
+from attncli.kernels.domain import Domain, Sizes
 from attncli.kernels.shrink import Shrinker
 
 LARGE = Sizes(batch=3, heads=6, kv_heads=3, queries=37, keys=71, features=7, value_features=5)
 SMALL = Sizes()
-WHOLE = Scope()
+WHOLE = Domain()
 
 
-def shrunk(fails: Callable[[KernelCase], bool], scope: Scope = WHOLE, **more: object) -> KernelCase:
+def shrunk(fails: Callable[[KernelCase], bool], scope: Domain = WHOLE, **more: object) -> KernelCase:
     case = CaseMaker(scope, seed=1).make(LARGE, "float32", memory="gaps", extras=scope.extras)
     assert fails(case)
     return Shrinker(fails, lambda: True, dtypes=("float64", "float32"), **more).shrink(case)
@@ -48,7 +49,7 @@ def test_numbers_become_simple_one_by_one() -> None:
 
 
 def test_what_the_failure_needs_stays() -> None:
-    scope = Scope(extras=("mask", "bias", "sink", "past"), needed=("bias",))
+    scope = Domain(extras=("mask", "bias", "sink", "past"), needed=("bias",))
     case = shrunk(
         lambda case: "sink" in case.arrays and case.past > 1 and case.memory == "gaps", scope, needed=scope.needed
     )
@@ -61,7 +62,7 @@ def test_a_mask_hides_as_little_as_the_failure_allows() -> None:
     def fails(case: KernelCase) -> bool:
         return "mask" in case.arrays and bool((~case.arrays["mask"]).all(axis=1).any())
 
-    case = shrunk(fails, Scope(extras=("mask",)))
+    case = shrunk(fails, Domain(extras=("mask",)))
     assert case.arrays["mask"].tolist() == [[False]]
 
 
@@ -71,14 +72,14 @@ def test_heads_that_are_fixed_stay() -> None:
 
 
 def test_equal_widths_stay_equal() -> None:
-    scope = Scope(has_other_value_features=False)
+    scope = Domain(has_other_value_features=False)
     case = CaseMaker(scope).make(Sizes(keys=2, features=5, value_features=5), "float64")
     small = Shrinker(lambda case: case.sizes.features > 2, lambda: True, alike=["de"]).shrink(case)
     assert (small.sizes.features, small.sizes.value_features) == (3, 3)
 
 
 def test_it_ends_when_it_may_not_go_on() -> None:
-    case = CaseMaker(Scope()).make(LARGE, "float64")
+    case = CaseMaker(Domain()).make(LARGE, "float64")
     shrinker = Shrinker(lambda case: True, lambda: shrinker.tried < 3)
     small = shrinker.shrink(case)
     assert shrinker.tried == 3

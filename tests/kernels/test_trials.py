@@ -84,12 +84,14 @@ def test_what_else_goes_wrong_is_a_verdict(change: str, kind: str, sentence: str
     assert report.smallest.case.count <= 6
 
 
-def test_what_a_statement_of_the_function_refuses_is_not_tried_and_said(tmp_path: Path) -> None:
+def test_what_a_function_refuses_is_a_border_of_its_domain_and_said(tmp_path: Path) -> None:
     file = tmp_path / "kernel.py"  # of which the line of the statement is read
     file.write_text(ATTENTION.format(more="", change="assert n == m, 'self-attention'"), encoding="utf-8")
     report = try_text(f"import runpy\nattention = runpy.run_path({str(file)!r})['attention']", "q", "k", "v")
     assert report.passes
-    assert [sentence for sentence in report.untried if "raises AssertionError: self-attention" in sentence]
+    assert report.domain.order == "same"
+    (border,) = report.domain.borders
+    assert border.startswith("fewer queries than keys: it raises AssertionError: self-attention")
 
 
 @pytest.mark.long
@@ -146,7 +148,7 @@ def test_rows_that_only_the_causal_mask_empties_do_not_decide_whether_a_mask_is_
 
 @pytest.mark.parametrize("parameters", [None, (Parameter("args", False, False, True, False, ""),)])
 def test_a_key_is_not_taken_for_the_own_of_a_function_that_says_nothing_of_itself(parameters: Any) -> None:
-    found = FunctionDescription("m:f", parameters, False, ())
+    found = FunctionDescription("m:f", parameters, (), ())
     assert tried(found=found).passes
     for keys in ({"causal": True}, {"softcap": 2.0, "causal": True}, {"position": "alibi"}):
         with pytest.raises(AttnError, match="does not say what its parameters are, so ") as error:
@@ -166,7 +168,7 @@ def test_the_conventions_by_which_a_function_is_right_are_named() -> None:
     text = ATTENTION.replace("@ v", "* rows @ v")
     report = try_text(text.format(change=change, more=""), "q", "k", "v", causal=True)
     assert [x.slips for x in report.explanations] == [("causal_bottom_right",)]
-    assert report.right_with[0] == "--as flash"
+    assert report.right_with == ("--align bottom_right",)
     assert try_text(text.format(change=change, more=""), "q", "k", "v", causal=True, convention="flash").passes
 
 

@@ -19,6 +19,7 @@ from attncli.checks.slips import (  # noqa: F401 - imported to be registered
     tiles,
     maps,
     rows,
+    units,
     quantization,
     recurrences,
     selection,

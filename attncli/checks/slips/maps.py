@@ -193,7 +193,8 @@ def _reading_items(case: Computation, read: Sequence[int], words: Sequence[str])
 
 def _items_exchanged(case: Computation, number: Sequence[int], *, words: Sequence[str]) -> Iterator[Variant]:
     """The plan in which batch items read other items' keys, values or both."""
-    if {*words} <= _read_items(case).keys():
+    nodes = [case.plan.by_name[name] for word, name in _read_items(case).items() if word in words]
+    if len(nodes) == len(words) and all(node.shape[0] == len(number) for node in nodes):
         what, items = " and ".join(f"{word}s" for word in words), ", ".join(map(str, number))
         sentence = f"Batch items read the {what} of others: those numbered {items}."
         yield Variant(_reading_items(case, number, words), sentence)
@@ -305,12 +306,12 @@ def with_changed_rows(
             yield changed, " and ".join(f"{word}s" for word in words)
 
 
-def _shifts(case: Computation) -> Sequence[int]:
-    """Typical sizes of tiles and pages, in both directions."""
-    return [shift for size in tile_sizes(case.key_count) for shift in (size, -size)]
+SHIFTS = FittedNumber(  # of rows, as far as tiles and pages are long, both ways
+    "rows", lambda case: [by for size in tile_sizes(case.key_count) for by in (size, -size)], is_whole=True
+)
 
 
-@plan_slip("there are several keys and values", number=FittedNumber("rows", _shifts, is_whole=True))
+@plan_slip("there are several keys and values", number=SHIFTS)
 def values_shifted(case: Computation, number: int) -> Iterator[Variant]:
     """The values belong to other keys: their rows are shifted, the last ones first."""
     for changed, _ in with_changed_rows(case, [["value"]], np.roll, shift=-number, axis=-2):

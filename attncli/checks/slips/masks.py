@@ -27,6 +27,7 @@ from attncli.problem.spec import ProblemSpec
 
 FINITE_FILL = -1e9  # a number that often replaces −∞
 POSITIONS = "query_positions"
+MAX_BOUNDS = 8  # between packed sequences, each of which may be off
 
 
 def rules_of(case: Computation) -> dict[str, Node]:
@@ -290,11 +291,12 @@ def _causal_within_tiles(query_positions: Array, key_positions: Array, *, tile: 
     return np.asarray((keys % tile <= queries % tile) & (keys // tile <= queries // tile))
 
 
-def _widths(case: Computation) -> Sequence[float]:
-    return range(1, min(case.key_count, 257))
-
-
-KEYS_OF_WINDOW = FittedNumber("keys", _widths, is_whole=True, is_size=True, usual=(1,))
+PAGES = (2, 4, 8, 16, 32, 64, 128, 256)
+PAGE = FittedNumber("block", lambda case: [size for size in PAGES if size <= case.key_count], is_whole=True)
+LEFT = FittedNumber("left", lambda case: range(min(case.key_count - 1, 257)), is_whole=True, is_size=True)
+KEYS_OF_WINDOW = FittedNumber(
+    "keys", lambda case: range(1, min(case.key_count, 257)), is_whole=True, is_size=True, usual=(1,)
+)
 
 
 @plan_slip("there is a window", _rule("window"), number=KEYS_OF_WINDOW)
@@ -331,16 +333,33 @@ def _window_by_tiles(query_positions: Array, key_positions: Array, *, left: floa
     return visible
 
 
-def _sides(case: Computation) -> Sequence[float]:
-    """How many keys before its own a query may see."""
-    return range(min(case.key_count - 1, 257))
+@plan_slip("there is a window", _rule("window"), is_general=True)
+def window_side_misread(case: Computation, window: Node) -> Iterator[Variant]:
+    """A side of the window is left out, or has the length of the other."""
+    left, right = (float(window.options[side]) for side in ("left", "right"))
+    is_causal = "causal" in rules_of(case)
+    sides = {f"The window has {left:g} keys after a query too, as many as before it.": (left, left)}
+    if not is_causal:
+        sides |= {
+            f"The window has {right:g} keys before a query, as many as after it.": (right, right),
+            "The sides of the window are exchanged: left is right.": (right, left),
+            "The window has no right side: a query sees all keys after it.": (left, math.inf),
+            "The window has no left side: a query sees all keys before it.": (math.inf, right),
+        }
+    is_known = {(left, 0.0 if is_causal else right), (math.inf, math.inf)}
+    for sentence, (before, after) in sides.items():
+        if (before, after) not in is_known:
+            is_known.add((before, after))
+            changed = case.with_nodes(replace(window, options={**window.options, "left": before, "right": after}))
+            without = ", and the causal mask is left out." if is_causal else "."
+            yield Variant(_without_rules(changed, "causal") if is_causal else changed, sentence[:-1] + without)
 
 
 def _has_no_window(case: Computation) -> bool:
     return "window" not in rules_of(case) and "masked_scores" in case.plan.results
 
 
-@problem_slip("there is no window", _has_no_window, number=FittedNumber("left", _sides, is_whole=True, is_size=True))
+@problem_slip("there is no window", _has_no_window, number=LEFT)
 def window_added(case: Computation, number: int) -> Iterator[Variant]:
     """A window is applied, although the problem has none: queries do not see keys farther away."""
     keys = count_of(number, "key")
@@ -365,10 +384,14 @@ def sequence_bounds_off(case: Computation, number: int) -> Iterator[Variant]:
     moved = {name: _moved(bounds, number) for name, bounds in given.items() if bounds is not None}
     if any((np.diff(bounds) < 0).any() for bounds in moved.values()):
         return
-    rows = count_of(abs(number), "row")
-    sentence = f"The bounds between packed sequences are {rows} too {'late' if number > 0 else 'early'}."
-    changes: dict[str, Any] = moved
-    yield Variant(replace(problem, **changes), sentence)
+    rows, changes = f"{count_of(abs(number), 'row')} too {'late' if number > 0 else 'early'}", dict[str, Any](moved)
+    yield Variant(replace(problem, **changes), f"The bounds between packed sequences are {rows}.")
+    inner = range(1, len(moved["cu_seqlens"]) - 1)
+    for at in inner if 1 < len(inner) <= MAX_BOUNDS else ():
+        changes = {name: np.where(np.arange(len(bounds)) == at, bounds, given[name]) for name, bounds in moved.items()}
+        yield Variant(
+            replace(problem, **changes), f"The bound between the packed sequences {at - 1} and {at} is {rows}."
+        )
 
 
 def _moved(bounds: Array, by: int) -> Array:
@@ -447,22 +470,39 @@ def key_lengths_off(case: Computation, _: Node, number: int) -> Iterator[Variant
     yield Variant(changed, f"The lengths of the keys are {size} too {direction}: {what}.")
 
 
-def _page_sizes(case: Computation) -> Sequence[float]:
-    return [size for size in (2, 4, 8, 16, 32, 64, 128, 256) if size <= case.key_count]
+@plan_slip("batch items have padding, on the left or on the right")
+def padding_on_other_side(case: Computation) -> Iterator[Variant]:
+    """Left padding is read as right padding, or right padding as left."""
+    for name, rule in rules_of(case).items():
+        if _base_name(name) not in ("key_mask", "key_lengths") or rule.shape[-2] != 1:
+            continue
+        shown = evaluate_names(case.plan, case.problem, [rule.name], case.problem.precision)[rule.name]
+        steps = np.diff(shown.astype(int), axis=-1)
+        for side, other, step in (("left", "right", 1), ("right", "left", -1)):
+            if (steps == step).any() and (steps != -step).all() and (abs(steps).sum(axis=-1) <= 1).all():
+                changed = case.with_changed_value(rule.name, lambda x: x[..., ::-1])
+                yield Variant(changed, f"Padding on the {side} is read as padding on the {other}.")
 
 
-@plan_slip("keys have lengths", _rule("key_lengths"), number=FittedNumber("block", _page_sizes, is_whole=True))
-def last_block_read_whole(case: Computation, _: Node, number: int) -> Iterator[Variant]:
+def _padding(case: Computation) -> Node | None:
+    """The rule of lengths of keys, or else of a mask of keys."""
+    rules = rules_of(case)
+    return rules.get("key_lengths", rules.get("key_mask"))
+
+
+@plan_slip("keys have lengths or a mask", _padding, number=PAGE)
+def last_block_read_whole(case: Computation, padding: Node, number: int) -> Iterator[Variant]:
     """The lengths of the keys are rounded up to whole blocks or pages: the padding in the last one takes part."""
-    options = {"size": number, "most": case.key_count}
-    changed = case.with_changed_value("key_lengths", _in_blocks, options=options)
-    yield Variant(changed, f"The last block of {number} keys is read whole: the padding in it takes part.")
+    sentence = f"The last block of {number} keys is read whole: the padding in it takes part."
+    yield Variant(case.with_changed_value(padding.name, _whole_blocks, options={"size": number}), sentence)
 
 
-def _in_blocks(x: Array, *, size: int, most: int) -> Array:
-    """Lengths rounded up to whole blocks."""
-    lengths: Array = np.minimum(-(-x // size) * size, most)
-    return lengths
+def _whole_blocks(shown: Array, *, size: int) -> Array:
+    """A mask that shows all keys of the blocks of which it shows any."""
+    keys = shown.shape[-1]
+    filled = np.concatenate([shown, np.zeros((*shown.shape[:-1], -keys % size), dtype=bool)], axis=-1)
+    blocks = filled.reshape(*shown.shape[:-1], -1, size).any(axis=-1)
+    return np.repeat(blocks, size, axis=-1)[..., :keys]
 
 
 def _longer(x: Array, *, by: int, most: int) -> Array:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import isclose, log, sqrt
+from math import inf, isclose, log, sqrt
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.checks.slips.masks import add_fill, with_masked_scores
@@ -21,7 +21,7 @@ from attncli.ops.position_biases import alibi
 from attncli.ops.records import Operator
 from attncli.plan.graph import Node
 
-LARGEST_HALF = 65504.0  # in float16
+LARGEST_HALF, LARGEST_FLOAT8 = 65504.0, 448.0  # in float16, and in float8 (e4m3)
 SOFTCAPS = [2.0 ** (half / 2) for half in range(-4, 20)]
 LIMITS = [2.0 ** (half / 2) for half in range(-8, 16)]  # of scores
 MAGNITUDES = sorted([2.0 ** (half / 2) for half in range(-4, 36)] + [1e4, 1e5, LARGEST_HALF])  # of masked scores
@@ -44,9 +44,20 @@ def _known_scales(case: Computation) -> Mapping[str, float]:
     if d > 1:
         known |= {"√d": sqrt(d), "1/√d": 1 / sqrt(d)}
     known |= {"√heads": sqrt(heads), "1/√heads": 1 / sqrt(heads)} if heads > 1 else {}
-    own = own_scale(case.problem)
+    problem, own = case.problem, own_scale(case.problem)
+    for name, array in (("K", problem.key), ("Q", problem.query)):
+        known |= _float8_scales(name, array)
     widths = {width: 1 / (own * sqrt(width)) for width in WIDTHS if width != d} if own else {}  # else no ratio
     return known | {f"the factor to the scale 1/√{width}": factor for width, factor in widths.items()}
+
+
+def _float8_scales(name: str, array: Array | None) -> Mapping[str, float]:
+    """The scale of float8 that an array has, and its inverse."""
+    largest = 0.0 if array is None else float(np.max(abs(array), initial=0))
+    if not 0 < largest < inf:
+        return {}
+    scale = LARGEST_FLOAT8 / largest
+    return {f"448 / max |{name}|, a scale of float8": scale, f"max |{name}| / 448, a scale of float8": 1 / scale}
 
 
 def times(factor: float) -> str:
@@ -125,10 +136,16 @@ def scores_clamped(case: Computation, number: float) -> Iterator[Variant]:
         yield Variant(changed, f"The scores are clamped to numbers from −{text_of(number)} to {text_of(number)}.")
 
 
-def known_factors(_case: Computation) -> Mapping[str, float]:
+def known_factors(case: Computation) -> Mapping[str, float]:
     """Factors of outputs that people forget."""
     dropouts = {f"1/(1 − {p}), the factor of a dropout of {p}": 1 / (1 - p) for p in (0.1, 0.2, 0.5)}
-    return {**dropouts, "√2": sqrt(2), "2": 2.0, "1/2": 0.5}
+    return {**dropouts, "√2": sqrt(2), "2": 2.0, "1/2": 0.5, **_float8_scales("V", case.problem.value)}
+
+
+def _known_sinks(case: Computation) -> Mapping[str, float]:
+    """Factors of a sink that is scaled as the scores are, or is of another base."""
+    d = case.problem.lengths.get("d", 1)
+    return {**LOGARITHMS} | ({"√d": sqrt(d), "1/√d": 1 / sqrt(d)} if d > 1 else {})
 
 
 @plan_slip("there is an output", number=FittedNumber("factor", factors, known=known_factors))
@@ -139,7 +156,7 @@ def output_factor(case: Computation, number: float) -> Iterator[Variant]:
         yield Variant(changed, f"The output is {times(number)}.")
 
 
-@plan_slip("there is a sink", "sink", number=FittedNumber("factor", factors, known=lambda _: LOGARITHMS))
+@plan_slip("there is a sink", "sink", number=FittedNumber("factor", factors, known=_known_sinks))
 def sink_factor(case: Computation, _: Node, number: float) -> Iterator[Variant]:
     """The sink is multiplied by a factor."""
     changed = case.with_changed_value("sink", multiplied, options={"factor": number})

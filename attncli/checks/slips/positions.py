@@ -9,6 +9,7 @@ from attncli.checks.slips.fit import nearest_solutions
 from attncli.checks.slips.records import (
     Computation,
     FittedNumber,
+    Function,
     Variant,
     instead_of,
     plan_slip,
@@ -214,6 +215,21 @@ def rope_mixed_pairs(case: Computation) -> Iterator[Variant]:
             yield Variant(case)
 
 
+@plan_slip("rope turns queries and keys, and several pairs of features", is_general=True)
+def rope_pairs_of_one(case: Computation) -> Iterator[Variant]:
+    """Rope turns pairs in each half of the queries and pairs of neighbours of the keys, or the other way."""
+    names = _rotated_names(case.plan)
+    if _rotated_count(case.problem) <= 2 or len(names) < 2:
+        return
+    for name, whose, others in zip(names, ("queries", "keys"), ("keys", "queries"), strict=True):
+        node = case.plan.by_name[name]
+        is_interleaved = not node.options["interleaved"]
+        turned = replace(node, options={**node.options, "interleaved": is_interleaved})
+        pairs = ("one feature in each half", "neighbours")
+        sentence = f"Rope turns pairs of {pairs[is_interleaved]} of the {whose}"
+        yield Variant(case.with_nodes(turned), f"{sentence}, and of {pairs[not is_interleaved]} of the {others}.")
+
+
 def _has_base(case: Computation) -> bool:
     """Whether rope turns several pairs by a base."""
     return _rotated_count(case.problem) > 2 and _rope(case.problem).get("frequencies") is None
@@ -316,7 +332,7 @@ def rope_reversed(case: Computation) -> Iterator[Variant]:
 def rope_offset(case: Computation, number: int) -> Iterator[Variant]:
     """Rope counts the positions of queries and keys from different numbers."""
     if _rope(case.problem) and "rotated_query" in case.plan.by_name:
-        shifted = _with_shifted_positions(case, "rotated_query", number)
+        shifted = with_own_positions(case, "rotated_query", "positions", indices.query_positions, first=number)
         positions = "one position" if abs(number) == 1 else f"{abs(number)} positions"
         yield Variant(shifted, f"Rope puts each query {positions} {'after' if number > 0 else 'before'} its own.")
 
@@ -336,7 +352,7 @@ def rope_cache_offset(case: Computation, number: int) -> Iterator[Variant]:
     if past and _rope(case.problem) and {"rotated_query", "rotated_key"} <= case.plan.by_name.keys():
         shifted = case
         for name in ("rotated_query", "rotated_key"):
-            shifted = _with_shifted_positions(shifted, name, number)
+            shifted = with_own_positions(shifted, name, "positions", indices.query_positions, first=number)
         where = "after" if number > 0 else "before"
         counted = ": the cache is counted twice" if number == past else ""
         sentence = f"Rope puts the new tokens {abs(number)} positions {where} their own{counted}."
@@ -366,7 +382,7 @@ def rope_without_cache(case: Computation) -> Iterator[Variant]:
     ):
         shifted = case
         for name in names:
-            shifted = _with_shifted_positions(shifted, name, -past)
+            shifted = with_own_positions(shifted, name, "positions", indices.query_positions, first=-past)
         yield Variant(shifted, what)
 
 
@@ -464,18 +480,12 @@ def _with_rope(problem: ProblemSpec, **parameters: Any) -> ProblemSpec:
     return replace(problem, position=Operator(problem.position.record, {**problem.position.given, **parameters}))
 
 
-def _with_shifted_positions(case: Computation, name: str, shift: int) -> Computation:
-    """The computation in which one of the rotations reads positions larger by a number."""
-    before = case.plan.by_name[case.plan.by_name[name].inputs["positions"]]
-    shifted = replace(
-        before,
-        name=case.new_name(f"{name}_positions"),
-        function=indices.query_positions,
-        inputs={"rows": before.name},
-        options={"first": shift},
-        source=(),
-    )
-    return case.with_nodes(shifted).with_inputs(name, positions=shifted.name)
+def with_own_positions(case: Computation, name: str, argument: str, function: Function, **options: Any) -> Computation:
+    """The computation in which one node reads `function(rows=…, **options)` of its positions."""
+    before = case.plan.by_name[case.plan.by_name[name].inputs[argument]]
+    own_name, inputs = case.new_name(f"{name}_{argument}"), {"rows": before.name}
+    own = replace(before, name=own_name, function=function, inputs=inputs, options=options, source=())
+    return case.with_nodes(own).with_inputs(name, **{argument: own.name})
 
 
 def _turned(case: Computation, name: str, rotated: Node) -> Computation:

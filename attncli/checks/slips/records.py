@@ -187,9 +187,9 @@ class Slip:
 
     `change` yields nothing if the mistake is impossible, and may yield several variants; if the slip has a `number`,
     `change` takes it too. `needs_all` has the letters of axes that it needs whole (n: queries, h: heads, b: batch
-    items): the result of one depends on the others. Without `is_paired` it is not tried in pairs. If `is_rounding` is
-    true, it rounds numbers; such errors are small and look like many others, so it is named only if nothing else
-    explains the expected numbers. One that `is_backward` changes gradients alone.
+    items): the result of one depends on the others. Without `is_paired` it is not tried in pairs. One that
+    `is_general` (a rule of many units) or `is_rounding` (small errors that look like many others) is named only if no
+    other slip alone explains the expected numbers. One that `is_backward` changes gradients alone.
     """
 
     name: str
@@ -199,6 +199,7 @@ class Slip:
     changes_problem: bool
     needs_all: str = ""
     is_paired: bool = True
+    is_general: bool = False
     is_rounding: bool = False
     is_backward: bool = False
     number: FittedNumber | None = None
@@ -213,6 +214,7 @@ class Traits(TypedDict, total=False):
 
     needs_all: str
     is_paired: bool
+    is_general: bool
     is_rounding: bool
     number: FittedNumber | None
 
@@ -289,8 +291,8 @@ def add_slips(decorate: Decorator, rows: Mapping[str, tuple[str, Change]]) -> No
     """Register the slips of a family with the same condition: by name the sentence of each, and its change."""
     for name, (sentence, change) in rows.items():
 
-        def own(case: Computation, *numbers: Number, change: Change = change) -> Iterator[Variant]:
-            return change(case, *numbers)
+        def own(case: Computation, *found: Any, change: Change = change) -> Iterator[Variant]:
+            return change(case, *found)
 
         own.__name__, own.__doc__ = name, sentence
         decorate(own)
@@ -330,6 +332,12 @@ def tile_sizes(key_count: int) -> Sequence[int]:
     powers = (8, 16, 32, 64, 128, 256, 512)
     others = range(1, key_count) if key_count <= FEW_KEYS else (*range(1, 17), *range(24, 129, 8), 192, 384)
     return [size for size in dict.fromkeys((*powers, *others)) if size < key_count]
+
+
+def usual_tile_sizes(count: int) -> Sequence[int]:
+    """The sizes of tiles of rows that kernels have; all sizes where rows are few."""
+    usual = (16, 32, 64, 128, 256, 512, 1)
+    return [size for size in usual if size < count] if count > FEW_KEYS else tile_sizes(count)
 
 
 def without(case: Computation, key: str) -> Iterator[Variant]:

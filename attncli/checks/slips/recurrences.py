@@ -3,15 +3,18 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial, wraps
+from math import log
 from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.checks.slips.numbers import EPSILONS
 from attncli.checks.slips.records import (
+    Change,
     Computation,
     FittedNumber,
     Variant,
+    add_slips,
     instead_of,
     plan_slip,
     problem_slip,
@@ -77,10 +80,11 @@ def _readings(
     normalize: bool = False,
     step: Step | None = None,
     size: int | None = None,
+    wrong: str | None = None,
     **arrays: Array,
 ) -> Array:
     """The tokens' readings by another recurrence."""
-    more = {name: value for name, value in (("step", step), ("size", size)) if value is not None}
+    more = {name: value for name, value in (("step", step), ("size", size), ("wrong", wrong)) if value is not None}
 
     def read(tokens: Tokens) -> Array:
         return run(tokens, **more)[0]
@@ -96,10 +100,11 @@ def _last_state(
     eps: float = 1e-6,
     step: Step | None = None,
     size: int | None = None,
+    wrong: str | None = None,
     **arrays: Array,
 ) -> Array:
     """The state after the last token by another recurrence."""
-    more = {name: value for name, value in (("step", step), ("size", size)) if value is not None}
+    more = {name: value for name, value in (("step", step), ("size", size), ("wrong", wrong)) if value is not None}
     return run(tokens_of(arrays, None, feature_map, eps), **more)[1]
 
 
@@ -150,6 +155,20 @@ def decay_after_write(token: Tokens) -> tuple[Array, Array]:
     return token.query @ state, state
 
 
+@_step_slip(A_DECAY, "decay")
+def decay_to_first_order(token: Tokens) -> tuple[Array, Array]:
+    """The state is multiplied by 1 + g, where g is the decay, instead of by exp(g)."""
+    assert token.decay is not None
+    kept = (1 + token.decay).mT * token.state
+    return _after(token, kept, _written(token, kept))
+
+
+@plan_slip(A_DECAY, partial(recurrence_node, reads=("decay",)))
+def decay_in_base_2(case: Computation, node: Node) -> Iterator[Variant]:
+    """The decay is a power of 2 instead of e: exp2 without the factor log₂ e."""
+    yield Variant(case.with_changed_value(node.inputs["decay"], lambda decay: decay * log(2)))
+
+
 @plan_slip(A_DECAY, partial(recurrence_node, reads=("decay",)))
 def no_decay(case: Computation, node: Node) -> Iterator[Variant]:
     """The decay is forgotten: the state keeps all that was written."""
@@ -167,6 +186,21 @@ def no_read_back(token: Tokens) -> tuple[Array, Array]:
     """What the state has for a key is not subtracted from the value: the delta rule writes β v."""
     assert token.beta is not None
     return _after(token, _kept(token), token.beta * token.value)
+
+
+@_step_slip(A_DELTA_RULE, "beta")
+def beta_on_value_alone(token: Tokens) -> tuple[Array, Array]:
+    """Beta multiplies the value alone, and not what is read back from the state."""
+    assert token.beta is not None
+    kept = _kept(token)
+    return _after(token, kept, token.beta * token.value - token.key @ kept)
+
+
+@_step_slip(A_DECAY, "decay")
+def read_before_decay(token: Tokens) -> tuple[Array, Array]:
+    """Each query reads the state before its own token decayed it and wrote to it."""
+    kept = _kept(token)
+    return token.query @ token.state, _after(token, kept, _written(token, kept))[1]
 
 
 @_step_slip("there is a recurrence")
@@ -220,6 +254,58 @@ def _chunks_from_zeros(tokens: Tokens, *, size: int) -> tuple[Array, Array]:
         return first
     read, state = _chunks_from_past(tokens.part(slice(size, count), np.zeros_like(tokens.state)), size=size)
     return np.concatenate([first[0], read], axis=-2), state
+
+
+def _chunk_slip(wrong: str, sentence: str) -> Change:
+    """A slip of chunks of tokens, of what is wrong in each; the sentence has the size."""
+
+    def change(case: Computation, _: Node, number: int) -> Iterator[Variant]:
+        said = sentence.replace("chunk", f"chunk of {count_of(number, 'token')}", 1)
+        yield from _with_states(case, _wrong_chunks, sentence=said, size=number, wrong=wrong)
+
+    return change
+
+
+def _wrong_chunks(tokens: Tokens, *, size: int, wrong: str) -> tuple[Array, Array]:
+    """The readings and the last state of chunks, with what was carried into one, and what it wrote itself, apart."""
+    state, found = tokens.state, []
+    for first in range(0, tokens.key.shape[-2], size):
+        chunk = tokens.part(slice(first, first + size), state)
+        own, written = in_chunks(replace(chunk, state=np.zeros_like(state)), size)
+        carried, kept = in_chunks(replace(chunk, value=np.zeros_like(chunk.value)), size)
+        match wrong:
+            case "reading":
+                carried = chunk.query @ state
+            case "state":
+                kept = state
+            case "within":
+                own = in_chunks(replace(chunk, decay=None, state=np.zeros_like(state)), size)[0]
+            case "twice":
+                carried = chunk.query @ (kept + written)
+        found.append(carried + own)
+        state = kept + written
+    return np.concatenate(found, axis=-2), state
+
+
+CHUNKS = FittedNumber(
+    "chunk", lambda case: [size for size in (16, 32, 64, 128, 256, 8, 4, 2) if size < case.key_count], is_whole=True
+)
+for _slip, _wrong, _where, _reads, _sentence in (
+    ("carried_state_not_decayed", "reading", A_DECAY, ("decay",), "What is carried into a chunk is not decayed there."),
+    ("state_not_decayed_over_chunk", "state", A_DECAY, ("decay",), "The state that a chunk hands on lacks its decay."),
+    ("no_decay_within_chunk", "within", A_DECAY, ("decay",), "What a chunk writes is read in it without its decay."),
+    (
+        "chunk_read_twice",
+        "twice",
+        "there is a recurrence",
+        (),
+        "Queries read the state after a chunk, and what it wrote again.",
+    ),
+):
+    add_slips(
+        plan_slip(_where, partial(recurrence_node, reads=_reads), number=CHUNKS),
+        {_slip: (_sentence, _chunk_slip(_wrong, _sentence))},
+    )
 
 
 @plan_slip("a recurrence has states with as many rows as columns")

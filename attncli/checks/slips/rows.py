@@ -1,14 +1,15 @@
 """Slips of rows: keys and values that are empty, stale or in another page, and permuted results of queries."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.checks.slips.maps import expected_context, others_of, read_rows, same_part, with_changed_rows
 from attncli.checks.slips.records import Computation, FittedNumber, Variant, evaluate_names, plan_slip
 from attncli.checks.slips.softmax import softmax_node
-from attncli.checks.slips.tiles import reads_of_context
+from attncli.checks.slips.tiles import added, reads_of_context
 from attncli.plan.graph import Node
 
 MAX_KEYS, MAX_EMPTY = 512, 128  # rows to search for empty ones, and how many there may be
@@ -20,6 +21,7 @@ FEW_NAMED = 6  # rows that a sentence names
 BOTH = ("key", "value")
 NEAR = 0.05  # share of the right computation's distance below which a solution is worth a try
 STALE = (1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 128, 256)
+STALE_ROWS = FittedNumber("rows", lambda case: [rows for rows in STALE if 2 * rows <= case.key_count], is_whole=True)
 
 
 @dataclass(frozen=True)
@@ -84,10 +86,11 @@ def _sums(case: Computation, expected: Mapping[str, Array]) -> _Sums | None:
     return _Sums(scores, empty, content_of, slots, value, found[at][:, few], own[at][:, few])
 
 
-def _range_of_rows(case: Computation, expected: Mapping[str, Array], kinds: Sequence[str]) -> Iterator[tuple[int, ...]]:
+def range_of_rows(case: Computation, expected: Mapping[str, Array], kinds: Sequence[str]) -> Iterator[tuple[int, ...]]:
     """The first index and the count of wrong rows, for each of some kinds.
 
-    Their keys and values are 0 (`empty`), only their values are (`valueless`), or they are left out (`missing`).
+    Their keys and values are 0 (`empty`), only their values are (`valueless`), they are left out (`missing`), or
+    read twice (`twice`).
     """
     keys = case.key_count
     sums = _sums(case, expected) if 1 < keys <= MAX_KEYS else None
@@ -100,11 +103,16 @@ def _range_of_rows(case: Computation, expected: Mapping[str, Array], kinds: Sequ
         nearest = []
         for count in range(1, min(keys, MAX_EMPTY + 1)):
             missing = summed[:, count:] - summed[:, :-count]
-            left = totals[:, -1:] - (totals[:, count:] - totals[:, :-count])
+            own_part, all_keys = totals[:, count:] - totals[:, :-count], totals[:, -1:]
             of_zeros = others[:, count:] - others[:, :-count]
-            total = {"empty": left + of_zeros, "valueless": totals[:, -1:], "missing": left}[kind]
+            total = {
+                "empty": all_keys - own_part + of_zeros,
+                "valueless": all_keys,
+                "missing": all_keys - own_part,
+                "twice": all_keys + own_part,
+            }[kind]
             with np.errstate(all="ignore"):
-                output = (summed[:, -1:] - missing) / total[..., None]
+                output = (summed[:, -1:] + (missing if kind == "twice" else -missing)) / total[..., None]
             distances = sums.distance(np.moveaxis(output, 1, 0))
             nearest.append((float(distances.min()), int(distances.argmin()), count))
         distance, first, count = min(nearest)
@@ -113,7 +121,7 @@ def _range_of_rows(case: Computation, expected: Mapping[str, Array], kinds: Sequ
 
 
 def _missing_rows(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
-    for first, count in _range_of_rows(case, expected, ("missing",)):
+    for first, count in range_of_rows(case, expected, ("missing",)):
         if first + count < case.key_count:  # others are a tail
             yield first, count
 
@@ -126,7 +134,7 @@ def _before(x: Array) -> Array:
 
 @plan_slip(
     "weights are a softmax, of several keys",
-    number=FittedNumber("first_and_count", solve=partial(_range_of_rows, kinds=("empty", "valueless"))),
+    number=FittedNumber("first_and_count", solve=partial(range_of_rows, kinds=("empty", "valueless"))),
 )
 def rows_of_zeros(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
     """Some keys and values are 0, as rows of a cache that were not written, and take part in the softmax."""
@@ -144,16 +152,11 @@ def rows_of_zeros(case: Computation, number: Sequence[int]) -> Iterator[Variant]
 def keys_left_out(case: Computation, weights: Node, number: Sequence[int]) -> Iterator[Variant]:
     """Some keys before the last ones are left out, as a tile that is skipped."""
     first, count = number
-    changed = case.with_changed_value(weights.inputs["scores"], _hidden, options={"first": first, "count": count})
+    changed = case.with_changed_value(
+        weights.inputs["scores"], added, options={"first": first, "count": count, "by": -inf}
+    )
     which = f"Key {first} is" if count == 1 else f"Keys {first} to {first + count - 1} are"
     yield Variant(changed, f"{which} left out, as a tile that is skipped.")
-
-
-def _hidden(x: Array, *, first: int, count: int) -> Array:
-    """Scores [… m] with some keys hidden."""
-    hidden = np.array(x)
-    hidden[..., first : first + count] = -np.inf
-    return hidden
 
 
 def _emptied(x: Array, *, first: int, count: int | None) -> Array:
@@ -163,12 +166,7 @@ def _emptied(x: Array, *, first: int, count: int | None) -> Array:
     return emptied
 
 
-def _stale_counts(case: Computation) -> Sequence[float]:
-    keys = case.key_count
-    return [count for count in STALE if 2 * count <= keys] if read_rows(case) else []
-
-
-@plan_slip("there are several keys and values", number=FittedNumber("rows", _stale_counts, is_whole=True))
+@plan_slip("there are several keys and values", number=STALE_ROWS)
 def rows_stale(case: Computation, number: int) -> Iterator[Variant]:
     """The last rows of the values, or of keys and values, still belong to the block before."""
     rows, are_those = ("row", "is the one") if number == 1 else (f"{number} rows", "are those")
@@ -181,22 +179,25 @@ def _repeated(x: Array, *, rows: int) -> Array:
     return np.concatenate([x[..., :-rows, :], x[..., -2 * rows : -rows, :]], axis=-2)
 
 
-def _page_pairs(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
-    """The tokens of a page, and two exchanged pages."""
+def _page_pairs(
+    case: Computation, expected: Mapping[str, Array], change: Callable[[Array], Array]
+) -> Iterator[tuple[int, ...]]:
+    """The tokens of a page, and two exchanged pages, or a page and the one that replaces it."""
     sums = _sums(case, expected)
     if sums is None:
         return
     for tokens in PAGES:
         count = sums.scores.shape[-1] // tokens
         if 2 <= count <= MAX_PAGES:
-            distances = np.min([sums.distance(output) for output in _with_pages(sums, tokens, count)], axis=0)
+            distances = np.min([sums.distance(output) for output in _with_pages(sums, tokens, count, change)], axis=0)
             one, other = np.unravel_index(int(np.argmin(distances)), distances.shape)
             if distances[one, other] < NEAR**2:
-                yield tokens, int(min(one, other)), int(max(one, other))
+                pages = int(one), int(other)
+                yield (tokens, *(sorted(pages) if change is _exchanging else pages))
 
 
-def _with_pages(sums: _Sums, tokens: int, count: int) -> Iterator[Array]:
-    """Outputs [i j r e] with the pages i and j exchanged: of values, of keys and values, of keys."""
+def _with_pages(sums: _Sums, tokens: int, count: int, change: Callable[[Array], Array]) -> Iterator[Array]:
+    """Outputs [i j r e] with the pages i and j exchanged, or i replaced: of values, of keys and values, of keys."""
 
     def paged(x: Array) -> Array:
         return x[:, : tokens * count].reshape(len(x), count, tokens, *x.shape[2:])
@@ -212,20 +213,28 @@ def _with_pages(sums: _Sums, tokens: int, count: int) -> Iterator[Array]:
         (np.einsum("rijp,ripe->ijre", powers, values), powers.sum(axis=-1)),
     ]
     for sums_of_pages, totals in exchanged:
-        output = summed + _change(sums_of_pages)
-        divisor = total if totals is None else total + _change(np.moveaxis(totals, 0, -1))
+        output = summed + change(sums_of_pages)
+        divisor = total if totals is None else total + change(np.moveaxis(totals, 0, -1))
         with np.errstate(all="ignore"):
             yield output / divisor[..., None]
 
 
-def _change(of_pages: Array) -> Array:
+def _replacing(of_pages: Array) -> Array:
+    """How a sum changes if i has the content of j."""
+    return np.asarray(of_pages - np.einsum("ii...->i...", of_pages)[:, None])
+
+
+def _exchanging(of_pages: Array) -> Array:
     """How a sum changes if i and j exchange contents, from each slot i with the content of j."""
     own = np.einsum("ii...->i...", of_pages)
     change: Array = of_pages + of_pages.swapaxes(0, 1) - own[:, None] - own[None]
     return change
 
 
-@plan_slip("there are several pages of keys and values", number=FittedNumber("tokens_and_pages", solve=_page_pairs))
+@plan_slip(
+    "there are several pages of keys and values",
+    number=FittedNumber("tokens_and_pages", solve=partial(_page_pairs, change=_exchanging)),
+)
 def pages_exchanged(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
     """Two pages of the values, of the keys, or of both are exchanged, as by a page table that is wrong."""
     tokens, one, other = number
@@ -233,12 +242,27 @@ def pages_exchanged(case: Computation, number: Sequence[int]) -> Iterator[Varian
         yield Variant(changed, f"The pages {one} and {other} of the {what}, of {tokens} tokens, are exchanged.")
 
 
-def _exchanged(x: Array, *, pages: Sequence[int]) -> Array:
-    """Rows with two pages exchanged."""
+@plan_slip(
+    "there are several pages of keys and values",
+    number=FittedNumber("tokens_and_pages", solve=partial(_page_pairs, change=_replacing)),
+)
+def page_of_another(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
+    """A page of the values, of the keys, or of both is another one, as by one wrong entry of a page table."""
+    tokens, one, other = number
+    where = f"page {other}, its neighbour" if abs(one - other) == 1 else f"page {other}"
+    options = {"pages": tuple(number), "is_both": False}
+    for changed, what in with_changed_rows(case, (["value"], BOTH, ["key"]), _exchanged, **options):
+        yield Variant(changed, f"Page {one} of the {what}, of {tokens} tokens, is read from {where}.")
+
+
+def _exchanged(x: Array, *, pages: Sequence[int], is_both: bool = True) -> Array:
+    """Rows with two pages exchanged, or with the first one replaced by the other."""
     tokens, *both = pages
     one, other = (slice(page * tokens, (page + 1) * tokens) for page in both)
     exchanged = np.array(x)
-    exchanged[..., one, :], exchanged[..., other, :] = x[..., other, :], x[..., one, :]
+    exchanged[..., one, :] = x[..., other, :]
+    if is_both:
+        exchanged[..., other, :] = x[..., one, :]
     return exchanged
 
 

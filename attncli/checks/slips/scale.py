@@ -58,19 +58,19 @@ def no_scale(case: Computation) -> Iterator[Variant]:
         yield Variant(replace(problem, scale=1.0), sentence)
 
 
-@problem_slip(A_ROOT)
-def scale_by_d(case: Computation) -> Iterator[Variant]:
-    """The scores are divided by d, the number of features, instead of its root √d."""
-    if _divides_by_root(case.problem):
-        yield from _with_scale(case, 1 / case.problem.lengths["d"], "divided by d instead of its root √d")
-
-
 @problem_slip("the scores are scaled, and not by 1")
 def scaled_twice(case: Computation) -> Iterator[Variant]:
     """The scores are scaled twice, as when the queries are divided by √d and the scores again."""
     scale = own_scale(case.problem)
     if scale not in (None, 1):
         yield from _with_scale(case, scale * scale, "scaled twice")
+
+
+@problem_slip(A_ROOT)
+def scale_by_d(case: Computation) -> Iterator[Variant]:
+    """The scores are divided by d, the number of features, instead of its root √d."""
+    if _divides_by_root(case.problem):
+        yield from _with_scale(case, 1 / case.problem.lengths["d"], "divided by d instead of its root √d")
 
 
 @problem_slip(A_ROOT)

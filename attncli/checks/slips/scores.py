@@ -81,7 +81,7 @@ def no_bias(case: Computation) -> Iterator[Variant]:
 @plan_slip("there is a bias, of positions or the user's own, and the scores are scaled, not by 1")
 def bias_scaled(case: Computation) -> Iterator[Variant]:
     """The bias is added before the scores are scaled, and so it is scaled with them."""
-    scale, biases = own_scale(case.problem), _biases(case)
+    scale, biases = own_scale(case.problem), biases_of(case)
     if scale in (None, 1) or not biases or case.node_of_stage("score") is None:
         return
     yield Variant(case.with_changed_values(biases, elementwise.scale, scale=scale))
@@ -90,19 +90,9 @@ def bias_scaled(case: Computation) -> Iterator[Variant]:
 @plan_slip("there is a bias, of positions or the user's own")
 def bias_twice(case: Computation) -> Iterator[Variant]:
     """The bias is added twice, as when it is in the mask that is handed to a kernel, too."""
-    for name in _biases(case):
+    for name in biases_of(case):
         sentence = f"The {'bias of positions' if name == 'position_bias' else name} is added twice."
         yield Variant(case.with_changed_value(name, elementwise.scale, options={"scale": 2.0}), sentence)
-
-
-@plan_slip("a bias, of positions or the user's own, has several heads", needs_all="h")
-def bias_of_other_head(case: Computation) -> Iterator[Variant]:
-    """Each head has the bias of the one after it, or before it."""
-    for name in _biases(case):
-        axis = case.plan.by_name[name].axis("h")
-        for by, which in ((-1, "after"), (1, "before")) if axis is not None and axis.length > 1 else ():
-            changed = case.with_changed_value(name, np.roll, options={"shift": by, "axis": -3})
-            yield Variant(changed, f"Each head has the bias of the one {which} it.")
 
 
 @plan_slip(
@@ -125,7 +115,7 @@ def _first_features(x: Array, *, count: int) -> Array:
     return np.where(np.arange(x.shape[-1]) < count, x, 0)
 
 
-def _biases(case: Computation) -> list[str]:
+def biases_of(case: Computation) -> list[str]:
     """The nodes of added terms of the scores; a bias of only 0 and −∞ is a mask, and adds nothing."""
     bias = case.problem.bias
     adds = bias is not None and bool((np.isfinite(bias) & (bias != 0)).any())

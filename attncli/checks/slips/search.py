@@ -1,9 +1,10 @@
 """The search for slips: attempts with slips, and which of them explain numbers or would go unnoticed."""
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from itertools import islice
+from functools import cache, cached_property
+from itertools import chain, islice
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
@@ -182,10 +183,16 @@ def attempts(problem: ProblemSpec, dtype: str | None = None) -> Iterator[Attempt
         yield from with_slip(own, slip)
 
 
-def single_attempts(problem: ProblemSpec, dtype: str, on_demand: tuple[str, ...]) -> Iterator[Attempt]:
-    """Every possible variant of every slip in a whole problem, except those that fail to compute."""
+def single_attempts(
+    problem: ProblemSpec, dtype: str, on_demand: tuple[str, ...], *, has_examples: bool = False
+) -> Iterator[Attempt]:
+    """Every possible variant of every slip in a whole problem, except those that fail to compute.
+
+    Slips whose number is found by a search are left out, unless it `has_examples` of them.
+    """
     search = _Search(problem, lambda _: False, DEFAULT_LIMITS, dtype, NO_PRIORITY, on_demand)
-    yield from (attempt for attempt in search.singles() if attempt.part == ALL)
+    made = chain(search.singles(), search.examples() if has_examples else ())
+    yield from (attempt for attempt in made if attempt.part == ALL)
 
 
 def with_slip(attempt: Attempt, slip: Slip, number: Number | None = None) -> Iterator[Attempt]:
@@ -268,6 +275,9 @@ class Evidence:
 DEFAULT_LIMITS = SearchLimits()
 FAR = 8.0  # factor on a number: if the product also explains the expected numbers, the number is not determined
 MOST_OTHERS = 40  # integers near the found one, which may fit as well
+FACTORS = ("scale_factor", "output_factor")  # slips to fit together with another one
+FEW_FACTORS = (0.25, 0.6, 1.6, 4.0)  # to try first
+MOST_STARTS = 3  # pairs with a factor to look for
 NEAR_KNOWN = 0.02  # relative distance from the found number within which a well-known number is tried
 
 
@@ -308,13 +318,17 @@ def explain(
     def explaining(attempts: Iterable[Attempt]) -> list[Attempt]:
         return search.first_of_each(search.accepted(attempts))
 
-    alone = rank(explaining(search.singles()))
+    alone = rank(explaining(search.singles(is_general=False)))
+    if all(attempt.is_rounding for attempt in alone):
+        alone = rank(alone + explaining(search.singles(is_general=True)))
     if evidence is not None and all(attempt.is_rounding for attempt in alone):
         alone = rank(alone + explaining(search.fitted(evidence)))
     found = [attempt for attempt in alone if not attempt.is_rounding] or alone
     singles = search.tried_count
     if not found and not skips_pairs():
         found = rank(explaining(search.pairs()))
+        if not found and evidence is not None:
+            found = rank(explaining(search.with_factors(evidence)))
     found = [search.with_bound(attempt) for attempt in found]
     return SearchResult(tuple(found), search.tried_count, search.tried_count - singles, tuple(search.untried))
 
@@ -390,10 +404,14 @@ class _Search:
         self.tried_count = 0
         self.untried: list[str] = []
 
-    def singles(self) -> Iterator[Attempt]:
-        """Each variant of each slip; slips that need all queries last, as they take longest in a large problem."""
+    def singles(self, *, is_general: bool | None = None) -> Iterator[Attempt]:
+        """Each variant of each slip, of those that are general alone, or of the others.
+
+        Slips that need all queries come last, as they take longest in a large problem.
+        """
         too_large = []
-        for slip in sorted(self.slips, key=lambda slip: self._takes_long(_needs_of(slip))):
+        slips = [slip for slip in self.slips if is_general in (None, slip.is_general)]
+        for slip in sorted(slips, key=lambda slip: self._takes_long(_needs_of(slip))):
             start = self._start(_needs_of(slip))
             if start is not None:
                 made = list(self._made(start, slip))
@@ -450,10 +468,11 @@ class _Search:
             return
         candidates, right = number.candidates(case), size_of(evidence.measure(start))
         nearest = nearest_size if number.is_size else nearest_whole if number.is_whole else nearest_factor
-        for variant in range(len(list(self._made(start, slip, candidates[0]))) if candidates else 0):
+        variants = cache(lambda value: tuple(self._made(start, slip, value)))
+        for variant in range(len(variants(candidates[0])) if candidates else 0):
 
             def made(value: float, variant: int = variant) -> Attempt | None:
-                return next(islice(self._made(start, slip, value), variant, None), None)
+                return next(islice(variants(value), variant, None), None)
 
             def residuals(value: float, make: Callable[[float], Attempt | None] = made) -> Array | None:
                 attempt = make(value)
@@ -462,7 +481,7 @@ class _Search:
             for found in nearest(residuals, candidates, right):
                 if number.changes_nothing(found):
                     continue
-                for name, value in number.known(case).items():
+                for name, value in number.known(self.whole).items():
                     attempt = made(value) if abs(found / value - 1) < NEAR_KNOWN else None
                     if attempt is not None and self._is_accepted(attempt):
                         text = text_of(value)
@@ -471,6 +490,31 @@ class _Search:
                     attempt = made(value)
                     if attempt is not None:
                         yield attempt
+
+    def with_factors(self, evidence: Evidence) -> Iterator[Attempt]:
+        """Pairs of a slip and a factor of the scores or the output: those that a few factors bring nearest."""
+        starts: list[tuple[float, int, Attempt, Slip]] = []
+        for first in self._firsts():
+            for slip in map(SLIPS.__getitem__, FACTORS):
+                made = [attempt for factor in FEW_FACTORS for attempt in self._made(first, slip, factor)]
+                size = min(map(size_of, map(evidence.measure, made)), default=math.inf)
+                starts.append((size, len(starts), first, slip))
+            if self.limits.clock() > self.end:
+                break
+        for _, _, first, slip in sorted(starts, key=lambda start: start[:2])[:MOST_STARTS]:
+            yield from self._fitted(first, slip, evidence)
+
+    def _firsts(self) -> Iterator[Attempt]:
+        """The slips that are paired, each alone, in a part in which a number is looked for."""
+        for slip in self.slips:
+            start = self._start(_needs_of(slip), self.limits.fit_cells) if slip.is_paired else None
+            if start is not None and not self._takes_long(_needs_of(slip)) and not slip.is_rounding:
+                yield from self._made(start, slip)
+
+    @cached_property
+    def whole(self) -> Computation:
+        """The right computation of the whole problem, of whose lengths and arrays people know numbers."""
+        return own_attempt(self.problem, self.dtype, on_demand=self.on_demand).computation
 
     def _start(self, needs: Needs, cells: int | None = None) -> Attempt | None:
         """The right computation to make slips in; None if they need all of too many queries.

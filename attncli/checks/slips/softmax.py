@@ -9,9 +9,11 @@ from typing import Any
 from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np
 from attncli.checks.slips.records import (
+    Change,
     Computation,
     Function,
     Variant,
+    add_slips,
     function_slip,
     of_stage,
     plan_slip,
@@ -107,6 +109,46 @@ def powers_of_two(case: Computation, node: Node) -> Iterator[Variant]:
     yield Variant(case.with_function(node.name, softmax, temperature=temperature))
 
 
+def _softmax_without_sink(case: Computation) -> Node | None:
+    return softmax_node(case) if case.problem.sink is None else None
+
+
+@function_slip("weights are a softmax, and there is no sink", _softmax_without_sink)
+def no_softmax(scores: Array, *, temperature: float = 1.0) -> Array:
+    """The softmax is forgotten: the weights are the scores themselves, and 0 where a key is hidden."""
+    weights: Array = _visible_scores(scores) / temperature
+    return weights
+
+
+@plan_slip("weights are a softmax, and there is no sink", _softmax_without_sink)
+def exponentials_not_divided(case: Computation, node: Node) -> Iterator[Variant]:
+    """The exponentials are not divided by their sum."""
+    sentence = "The exponentials of the scores, without their maximum, are not divided by their sum."
+    for subtracts, text in ((True, ""), (False, sentence)):
+        yield Variant(case.with_function(node.name, _exponentials, subtracts_maximum=subtracts), text)
+
+
+@function_slip("weights are a softmax, and there is no sink", _softmax_without_sink)
+def scores_divided_by_sum(scores: Array, *, temperature: float = 1.0) -> Array:
+    """The scores are divided by their sum, instead of their exponentials by theirs."""
+    visible = _visible_scores(scores)
+    with np.errstate(all="ignore"):
+        weights: Array = visible / visible.sum(axis=-1, keepdims=True)
+    return weights
+
+
+def _visible_scores(scores: Array) -> Array:
+    """The scores, 0 where a key is hidden."""
+    return np.where(np.isneginf(scores), 0, scores)
+
+
+def _exponentials(scores: Array, *, subtracts_maximum: bool, temperature: float = 1.0) -> Array:
+    """The numerators of the weights; NaN in rows in which all vanish, which is another mistake."""
+    with np.errstate(over="ignore"):
+        powers = np.exp((scores - (finite_max(scores) if subtracts_maximum else 0)) / temperature)
+    return np.where(powers.any(axis=-1, keepdims=True) | np.isneginf(finite_max(scores)), powers, np.nan)
+
+
 @problem_slip("the softmax has a temperature, and that is not 1")
 def no_temperature(case: Computation) -> Iterator[Variant]:
     """The temperature is forgotten: the softmax has temperature 1."""
@@ -122,12 +164,6 @@ def no_sink(case: Computation) -> Iterator[Variant]:
     return without(case, "sink")
 
 
-@plan_slip("the log-sum-exp is checked", find=LSE, is_paired=False)
-def lse_in_base_2(case: Computation, _: Node) -> Iterator[Variant]:
-    """The log-sum-exp is the logarithm to base 2: lse / ln 2."""
-    yield Variant(case.with_changed_value(LSE, lambda lse: lse / log(2)))
-
-
 @plan_slip("the log-sum-exp is checked, and there is a sink", is_paired=False)
 def lse_without_sink(case: Computation) -> Iterator[Variant]:
     """The log-sum-exp is of the keys alone, though the weights have the sink."""
@@ -135,11 +171,47 @@ def lse_without_sink(case: Computation) -> Iterator[Variant]:
         yield Variant(case.with_inputs(LSE, scores=case.plan["masked_scores"].name))
 
 
-@plan_slip("the log-sum-exp is checked", find=LSE, is_paired=False)
-def lse_without_maximum(case: Computation, node: Node) -> Iterator[Variant]:
-    """The log-sum-exp lacks the maximum that was subtracted: it is log Σ exp(s − max)."""
-    inputs = {"scores": node.inputs["scores"]}
-    yield Variant(case.with_changed_value(LSE, lambda lse, scores: lse - finite_max(scores)[..., 0], inputs))
+@plan_slip("the log-sum-exp is checked, and the scores are scaled, not by 1", find=LSE, is_paired=False)
+def lse_of_unscaled_scores(case: Computation, node: Node) -> Iterator[Variant]:
+    """The log-sum-exp is that of the scores before they are scaled."""
+    scale, sinks = own_scale(case.problem), int("scores_and_sink" in case.plan.by_name)
+    if scale not in (None, 0, 1):
+        options = {"scale": scale, "sinks": sinks}
+        yield Variant(case.with_changed_value(LSE, _unscaled_lse, {"scores": node.inputs["scores"]}, options))
+
+
+def _unscaled_lse(_: Array, *, scores: Array, scale: float, sinks: int) -> Array:
+    """The log-sum-exp of scores that are divided by their scale, but for sinks; −∞ where no key is visible."""
+    keys = scores.shape[-1] - sinks
+    powers = np.concatenate([scores[..., :keys] / scale, scores[..., keys:]], axis=-1)
+    return np.asarray(np.logaddexp.reduce(powers, axis=-1))
+
+
+def _other_lse(function: Function) -> Change:
+    """The change that makes another number of the log-sum-exp and of the maximum of the row."""
+
+    def change(case: Computation, node: Node) -> Iterator[Variant]:
+        inputs = {"scores": node.inputs["scores"]}
+        yield Variant(
+            case.with_changed_value(LSE, lambda lse, scores: function(lse, finite_max(scores)[..., 0]), inputs)
+        )
+
+    return change
+
+
+_LSE_OF_OTHERS: dict[str, tuple[str, Function]] = {  # what each does, of lse and the maximum m of the row
+    "lse_in_base_2": ("is the logarithm to base 2: lse / ln 2", lambda lse, _: lse / log(2)),
+    "lse_without_maximum": ("lacks the maximum that was subtracted: it is log Σ exp(s − max)", lambda lse, m: lse - m),
+    "lse_not_logarithm": ("lacks its logarithm: it is the sum of the exponentials", lambda lse, _: np.exp(lse)),
+    "lse_not_logarithm_nor_maximum": ("lacks logarithm and maximum: Σ exp(s − max)", lambda lse, m: np.exp(lse - m)),
+    "lse_negative": ("has the wrong sign", lambda lse, _: -lse),
+    "lse_is_maximum": ("is the maximum of the row alone", lambda _, m: m),
+    "lse_in_two_bases": ("adds max / ln 2 to a natural logarithm", lambda lse, m: lse + (1 / log(2) - 1) * m),
+}
+add_slips(
+    plan_slip("the log-sum-exp is checked", find=LSE, is_paired=False),
+    {name: (f"The log-sum-exp {does}.", _other_lse(function)) for name, (does, function) in _LSE_OF_OTHERS.items()},
+)
 
 
 @plan_slip("there is a sink, and weights are a softmax")

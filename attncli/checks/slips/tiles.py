@@ -1,9 +1,10 @@
 """Slips of kernels that process keys in tiles or splits: sums without rescaling, too many or too few keys."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from math import e, exp, log
+from typing import Any
 
 from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np
@@ -18,6 +19,7 @@ from attncli.checks.slips.records import (
     plan_slip,
     text_of,
     tile_sizes,
+    usual_tile_sizes,
 )
 from attncli.checks.slips.scale import own_scale
 from attncli.checks.slips.softmax import softmax_node
@@ -35,8 +37,10 @@ Attend = Callable[..., Array]
 
 
 TILE = FittedNumber("tile", lambda case: tile_sizes(case.key_count), is_whole=True)
+USUAL_TILE = FittedNumber("tile", lambda case: usual_tile_sizes(case.key_count), is_whole=True)
 TAIL = FittedNumber("keys", lambda case: range(1, min(case.key_count, MAX_TAIL + 1)), is_whole=True, is_size=True)
 ZERO_KEYS = FittedNumber("keys", lambda _: range(1, MAX_ZERO_KEYS + 1), is_whole=True, is_size=True)
+POINT = FittedNumber("keys", lambda case: range(1, case.key_count), is_whole=True, is_size=True)
 SPLIT = FittedNumber("splits", lambda case: [n for n in SPLITS if n <= case.key_count], is_whole=True)
 START = FittedNumber(
     "value", lambda _: [-start for start in (0.0, 1e2, 1e3, 1e4, 5e4, 1e5)], is_whole=True, usual=STARTS
@@ -96,19 +100,47 @@ add_slips(
         "denominator_of_last_tile": _in_online_softmax(
             "the sum of exponentials covers the last tile alone.", keeps_sum=False
         ),
+        "new_tile_rescaled": _in_online_softmax(
+            "what a new tile adds to the sum of values is rescaled too, as what was before it.", rescales_new=True
+        ),
     },
 )
 
 
-@plan_slip(WHERE, _sums_values, number=TILE)
-def tail_stale(case: Computation, number: int) -> Iterator[Variant]:
+@plan_slip(WHERE, _sums_values, number=USUAL_TILE)
+def divided_in_each_tile(case: Computation, number: int) -> Iterator[Variant]:
+    """The sum of values is divided by the sum of exponentials in each tile, not once after the last."""
+    tile = f"tile of {count_of(number, 'key')}"
+    sentence = f"The output is divided by the sum of exponentials in each {tile}, and not multiplied back."
+    yield from _with_context(case, _divided_in_tiles, sentence, tile=number)
+    sentence = f"Each {tile} has a softmax of its own, and what these give is added up."
+    yield from _with_context(case, _divided_in_tiles, sentence, tile=number, adds_up=True)
+
+
+def _divided_in_tiles(scores: Array, value: Array, *, temperature: float, tile: int, adds_up: bool = False) -> Array:
+    """A weighted sum that is divided after each tile by the sum so far, or the sum of those of the tiles."""
+    output, total, largest = np.zeros(1), np.full(scores.shape[:-1], -np.inf), np.full(scores.shape[:-1], -np.inf)
+    for first in range(0, scores.shape[-1], tile):
+        part = slice(first, first + tile)
+        own, logarithm, own_largest = _attended(scores[..., part] / temperature, value[..., part, :])
+        before, new = largest, logarithm + own_largest
+        total = np.logaddexp(total, new)
+        finite = np.where(np.isfinite(total), total, 0)
+        shares = (0 * finite, 0 * finite) if adds_up else (before - finite, new - finite)
+        output = np.exp(shares[0])[..., None] * output + np.exp(shares[1])[..., None] * own
+        largest = np.maximum(largest, np.where(np.isneginf(new), -np.inf, own_largest))
+    return output
+
+
+@plan_slip(WHERE, _summed_weights, number=TILE)
+def tail_stale(case: Computation, weights: Node, number: int) -> Iterator[Variant]:
     """What a tail does not fill of its tile still has the keys and values of the tile before, which take part."""
-    missing = -case.key_count % number
-    if missing and case.key_count > number:
-        sentence = (
-            f"The last tile of {number} keys still has {count_of(missing, 'key')} of the one before, which take part."
-        )
-        yield from _with_context(case, _with_stale_tail, sentence, tile=number)
+    missing, keys = -case.key_count % number, case.key_count
+    if missing and keys > number:
+        options = {"first": keys - number, "count": missing, "by": log(2)}
+        stale = f"The last tile of {number} keys still has {count_of(missing, 'key')} of the one before"
+        changed = case.with_changed_value(weights.inputs["scores"], added, options=options)
+        yield Variant(changed, f"{stale}, which take part.")
 
 
 @plan_slip(WHERE, _sums_values, number=TILE)
@@ -140,32 +172,50 @@ def tail_dropped(case: Computation, number: int) -> Iterator[Variant]:
     yield from _with_context(case, _without_tail, sentence, count=number)
 
 
-@plan_slip(WHERE, _sums_values, number=SPLIT)
-def splits_averaged(case: Computation, number: int) -> Iterator[Variant]:
-    """The results of splits of the keys are averaged without the weights that their sums give them."""
-    sentence = f"The results of {number} splits of the keys are averaged, each with the same weight."
-    for spreads in (False, True):
-        yield from _with_context(case, _merged_splits, sentence, splits=number, base=1.0, spreads=spreads)
+# Of each slip of splits, its sentence and what is done wrong, with the options of `_merged_splits`.
+MERGED: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
+    "splits_averaged": (
+        "The results of splits of the keys are averaged without the weights that their sums give them.",
+        {"averaged, each with the same weight": {"base": 1.0}},
+    ),
+    "splits_merged_in_base_2": (
+        "The results of splits are merged by powers of 2 of a natural log-sum-exp, or by powers of e of one in base 2.",
+        {
+            "merged by powers of 2 of natural log-sum-exps, instead of powers of e": {"base": 2.0},
+            "merged by powers of e of log-sum-exps in base 2, instead of powers of 2": {"base": exp(1 / log(2))},
+        },
+    ),
+    "splits_merged_without_maxima": (
+        "The results of splits are merged by their sums of exponentials, without the maxima that were subtracted.",
+        {"merged by their sums of exponentials, without their maxima": {"base": e, "keeps_maxima": False}},
+    ),
+}
 
 
-@plan_slip(WHERE, _sums_values, number=SPLIT)
-def splits_merged_in_base_2(case: Computation, number: int) -> Iterator[Variant]:
-    """The results of splits are merged by powers of 2 of a natural log-sum-exp, or by powers of e of one in base 2."""
-    sentence = f"{number} splits of the keys are merged by powers of 2 of natural log-sum-exps, instead of powers of e."
-    other = f"{number} splits of the keys are merged by powers of e of log-sum-exps in base 2, instead of powers of 2."
-    for base, text in ((2.0, sentence), (exp(1 / log(2)), other)):
-        for spreads in (False, True):
-            yield from _with_context(case, _merged_splits, text, splits=number, base=base, spreads=spreads)
+def _in_equal_splits(wrong: Mapping[str, Mapping[str, Any]]) -> Change:
+    def change(case: Computation, number: int) -> Iterator[Variant]:
+        for how, options in wrong.items() if number <= case.key_count else ():
+            sentence = f"{number} splits of the keys are {how}."
+            for spreads in (False, True):
+                yield from _with_context(case, _merged_splits, sentence, splits=number, spreads=spreads, **options)
+
+    return change
 
 
-@plan_slip(WHERE, _sums_values, number=SPLIT)
-def splits_merged_without_maxima(case: Computation, number: int) -> Iterator[Variant]:
-    """The results of splits are merged by their sums of exponentials, without the maxima that were subtracted."""
-    sentence = f"{number} splits of the keys are merged by their sums of exponentials, without their maxima."
-    for spreads in (False, True):
-        yield from _with_context(
-            case, _merged_splits, sentence, splits=number, base=e, keeps_maxima=False, spreads=spreads
-        )
+for _name, (_sentence, _wrong) in MERGED.items():
+    # Halves are averaged in pairs of slips too.
+    _number = replace(SPLIT, usual=(2,)) if _name == "splits_averaged" else SPLIT
+    add_slips(plan_slip(WHERE, _sums_values, number=_number), {_name: (_sentence, _in_equal_splits(_wrong))})
+
+
+@plan_slip(WHERE, _sums_values, number=POINT)
+def two_splits_merged(case: Computation, number: int) -> Iterator[Variant]:
+    """Two splits of the keys, not halves, are averaged, merged in another base, or without their maxima."""
+    keys = case.key_count
+    for _, wrong in MERGED.values() if number not in (keys // 2, -(-keys // 2)) else ():
+        for how, options in wrong.items():
+            sentence = f"Two splits, of {number} and {keys - number} keys, are {how}."
+            yield from _with_context(case, _merged_splits, sentence, splits=2, first=number, **options)
 
 
 @plan_slip(LOW, softmax_node, is_paired=False, number=START)
@@ -231,6 +281,7 @@ def _online(
     rescales_values: bool = True,
     rescales_sum: bool = True,
     keeps_sum: bool = True,
+    rescales_new: bool = False,
     power: float = 1.0,
 ) -> Array:
     """A weighted sum, tile by tile, with or without rescaling by a new maximum, or without earlier sums.
@@ -245,7 +296,9 @@ def _online(
         finite = np.where(np.isfinite(largest), largest, 0)
         exponentials = np.exp(parts - finite[..., None])
         factors = np.where(np.isneginf(largest), 0, np.exp(power * (largest - finite[..., -1:])))
-    rescaled = exponentials * factors[..., None] if rescales_values else exponentials
+        steps = np.exp(-np.diff(largest, axis=-1, prepend=-np.inf)) if rescales_new else 1  # from the maximum before
+        of_values = np.where(np.isneginf(largest), 0, steps * factors)
+    rescaled = exponentials * of_values[..., None] if rescales_values else exponentials
     values = rescaled.reshape(*scores.shape[:-1], -1)[..., : scores.shape[-1]] @ value
     sums = exponentials.sum(axis=-1)
     total = (sums * factors if rescales_sum else sums).sum(axis=-1) if keeps_sum else sums[..., -1]
@@ -270,17 +323,15 @@ def _without_tail(scores: Array, value: Array, *, temperature: float, count: int
     return _attended(scores[..., :-count] / temperature, value[..., :-count, :])[0]
 
 
-def _with_stale_tail(scores: Array, value: Array, *, temperature: float, tile: int) -> Array:
-    """A weighted sum that repeats the keys of the tile before in the empty slots of the last tile."""
-    keys = scores.shape[-1]
-    again = slice(keys - tile, keys // tile * tile)
-    scores = np.concatenate([scores, scores[..., again]], axis=-1)
-    return _attended(scores / temperature, np.concatenate([value, value[..., again, :]], axis=-2))[0]
+def added(x: Array, *, first: int, count: int, by: float) -> Array:
+    """Scores [… m] of which those of some keys are larger, by log 2 as where they are read twice, or −∞."""
+    keys = np.arange(x.shape[-1])
+    return np.asarray(x + np.where((first <= keys) & (keys < first + count), by, 0).astype(x.dtype))
 
 
 def _attended(scores: Array, value: Array) -> tuple[Array, Array, Array]:
     """The weighted sum, the logarithm of the sum and the maximum of each row; 0, −∞ and 0 if no key is visible."""
-    largest = scores.max(axis=-1, keepdims=True)
+    largest = scores.max(axis=-1, keepdims=True, initial=-np.inf)  # there may be no key
     largest = np.where(np.isfinite(largest), largest, 0)
     exponentials = np.exp(scores - largest)
     total = exponentials.sum(axis=-1)
@@ -297,11 +348,15 @@ def _merged_splits(
     base: float,
     keeps_maxima: bool = True,
     spreads: bool = False,
+    first: int | None = None,
 ) -> Array:
-    """Weighted sums of nearly equal splits, merged with the weights base^lse, with or without maxima."""
+    """Weighted sums of nearly equal splits, merged with the weights base^lse, with or without maxima.
+
+    With `first` there are two splits, and the first has that many keys.
+    """
     keys = scores.shape[-1]
     size = -(-keys // splits)
-    bounds = [*range(0, keys, size), keys]
+    bounds = [*range(0, keys, size), keys] if first is None else [0, first, keys]
     if spreads:  # the first ones have one more
         bounds = [at * (keys // splits) + min(at, keys % splits) for at in range(splits + 1)]
     parts = [

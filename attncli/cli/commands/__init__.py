@@ -106,6 +106,16 @@ COMMANDS = {
     "help": CommandRef(f"{_HERE}.help:show_help", "Show the help of a command.", is_listed=False),
     "init": CommandRef(f"{_HERE}.init:init", "Write a problem to start from."),
     "list": CommandRef(f"{_HERE}.list:list_operators", "List the scores, normalizers, positions, masks …"),
+    "merge": CommandRef(
+        "attncli.kernels.merge_command:merge",
+        "Merge parts (output, lse) of the keys to the whole.",
+        (
+            "attn merge a.npz b.npz --explain",
+            "attn merge a.npz b.npz c.npz --lse-base 2 -o whole.npz",
+            "attn merge a.npz b.npz --against output=merged.npy",
+        ),
+        is_listed=False,
+    ),
     "model": CommandRef(
         "attncli.models.model_command:model",
         "Write the problem file of a layer of a checkpoint.",
@@ -138,6 +148,12 @@ COMMANDS = {
             "attn try --command './kernel {in} {out}' --causal",
         ),
         has_problem=True,
+    ),
+    "vectors": CommandRef(
+        "attncli.kernels.vectors_command:vectors",
+        "Write test vectors for kernels in any language.",
+        ("attn vectors", "attn vectors -o pack", "attn vectors causal window -o pack --files json --seed 1"),
+        is_listed=False,
     ),
     "worksheet": CommandRef(
         "attncli.worksheet.command:worksheet",

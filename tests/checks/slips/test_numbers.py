@@ -16,9 +16,12 @@ from tests.arrays import normal
 from tests.checks.slips import wrong_latents as latents
 from tests.checks.slips import wrong_recurrences as recurrences
 from tests.checks.slips import wrong_selection as selection
-from tests.checks.slips.numbered_mistakes import MISTAKES, Mistake, given, output_of
+from tests.checks.slips.numbered_mistakes import MISTAKES as NUMBERED
+from tests.checks.slips.numbered_mistakes import Mistake, given, output_of
+from tests.checks.slips.wrong_units import UNIT_MISTAKES
 from tests.problems import PROBLEMS, problem
 
+MISTAKES = [*NUMBERED, *UNIT_MISTAKES]
 ALIKE = ({"scale_factor", "temperature_factor"},)  # where nothing is added to the scores
 
 
@@ -145,6 +148,20 @@ SENTENCES = {
         "The keys have a factor too much, as of a scale that is forgotten: "
         "1.5 in head 0, 0.75 in head 1, 2.2 in head 3."
     ),
+    "keys_of_other_tile": "The values are one tile of 8 late: each has that of the one before it.",
+    "positions_by_tile": "The positions of keys are counted from the beginning of their tile of 8.",
+    "keys_read_twice": "Keys 8 to 15 are read twice: each takes part in the softmax as two.",
+    "page_of_another": "Page 1 of the keys and values, of 8 tokens, is read from page 2, its neighbour.",
+    "two_splits_merged": "Two splits, of 24 and 7 keys, are averaged, each with the same weight.",
+    "divided_in_each_tile": (
+        "The output is divided by the sum of exponentials in each tile of 8 keys, and not multiplied back."
+    ),
+    "bias_of_other_head": "Head 0's bias is used for all heads.",
+    "input_of_other_head": "Head 0's sink is used for all heads.",
+    "input_of_other_item": "Batch item 0's key_lengths are used for all batch items.",
+    "padding_on_other_side": "Padding on the left is read as padding on the right.",
+    "later_sequences_late": "The keys and values of the packed sequences after the first are read one row late.",
+    "carried_state_not_decayed": "What is carried into a chunk of 8 tokens is not decayed there.",
     "features_permuted": (
         "The features of the values are in another order: "
         "1 has 2's, 2 has 4's, 3 has 6's, 4 has 1's, 5 has 3's, 6 has 5's."
@@ -206,7 +223,7 @@ def test_a_mistake_is_named_by_the_state_after_the_last_token(slip: str, mistake
     ("slip", "scale", "end"),
     [
         ("no_scale", 1, "is not scaled."),
-        ("scale_by_d", 1 / recurrences.D, "is divided by d instead of its root √d."),
+        ("scaled_twice", 1 / recurrences.D, "is scaled twice."),
         ("scale_inverted", recurrences.D**0.5, "is multiplied by √d instead of divided by it."),
         ("output_factor", 0.3 / recurrences.D**0.5, ""),
     ],

@@ -312,3 +312,32 @@ def test_two_numbers_in_a_sentence_differ_in_what_is_written() -> None:
     own = own_attempt(problem(query=[[1.0, 2.0]], key=[[1.0, 0.0], [0.0, 1.0]], softcap=2.0))
     (attempt,) = with_slip(own, SLIPS["softcap_value"], 2.00000004)
     assert attempt.sentence == "The softcap is 2.00000004 instead of 2."
+
+
+@pytest.mark.parametrize(
+    ("factor", "more", "mistake"),
+    [(3.7, {"key_mask": np.arange(31) < 23}, "no_mask"), (1.25, {"causal": True}, "causal_off_by_one")],
+    ids=["padding that takes part", "strictly causal"],
+)
+def test_a_factor_of_the_scores_is_found_together_with_another_mistake(
+    factor: float, more: Mapping[str, Any], mistake: str
+) -> None:
+    query, key, value = (normal(31, 8, seed=at) for at in range(3))
+    scores = factor * query @ key.T / np.sqrt(8)
+    if mistake == "causal_off_by_one":
+        scores = np.where(np.tri(31, 31, -1, dtype=bool), scores, -np.inf)
+    largest = scores.max(axis=1, keepdims=True)
+    powers = np.exp(scores - np.where(np.isfinite(largest), largest, 0))
+    total = powers.sum(axis=1, keepdims=True)
+    output = powers / np.where(total > 0, total, 1) @ value
+    (found,) = attncli.check(against={"output": output}, query=query, key=key, value=value, **more).explained_by
+    assert set(found.slips) == {mistake, "scale_factor"}
+    assert found.parameters["factor"] == pytest.approx(factor)
+
+
+def test_halves_that_are_averaged_without_a_scale_are_found() -> None:
+    query, key, value = (normal(16, 8, seed=at) for at in range(3))
+    powers = np.exp(query @ key.T)
+    halves = [powers[:, part] @ value[part] / powers[:, part].sum(axis=1, keepdims=True) for part in np.s_[:8, 8:]]
+    (found,) = attncli.check(against={"output": sum(halves) / 2}, query=query, key=key, value=value).explained_by
+    assert set(found.slips) == {"no_scale", "splits_averaged"}

@@ -15,6 +15,7 @@ from tests.arrays import normal
 from tests.checks.slips.numbered_mistakes import MISTAKES
 from tests.checks.slips.wrong_attention import attention, in_digits, log_sum_exp
 from tests.checks.slips.wrong_cases import PAIRS, Case, H, T, cases, given
+from tests.checks.slips.wrong_units import UNIT_MISTAKES
 from tests.problems import PROBLEMS, problem
 
 NAMES = ("scores", "weights", "output")
@@ -126,7 +127,18 @@ def test_a_slip_says_in_words_what_it_is_and_where_it_can_be_made(slip: Slip) ->
     assert not slip.applies_where.endswith(".")
 
 
-OF_LSE = ("lse_in_base_2", "lse_without_maximum", "lse_without_sink", "no_sink")
+OF_LSE = (
+    "lse_in_base_2",
+    "lse_without_maximum",
+    "lse_without_sink",
+    "no_sink",
+    "lse_of_unscaled_scores",
+    "lse_not_logarithm",
+    "lse_not_logarithm_nor_maximum",
+    "lse_negative",
+    "lse_is_maximum",
+    "lse_in_two_bases",
+)
 
 
 @pytest.mark.parametrize("slip", OF_LSE)
@@ -140,7 +152,9 @@ def test_a_slip_of_the_log_sum_exp_explains_what_the_mistake_made_by_hand_comput
     if gives_output:
         expected["output"] = attention(keys, **({slip: True} if slip == "no_sink" else {}))["output"]
     report = check(problem(**keys), expected, CheckOptions())
-    others = {"lse_without_sink", "no_sink"} if slip in ("lse_without_sink", "no_sink") and not gives_output else {slip}
+    # Without the output these are the same.
+    alike = ({"lse_without_sink", "no_sink"}, {"lse_of_unscaled_scores", "no_scale", "scaled_after_softmax"})
+    others = next((both for both in alike if slip in both and not gives_output), {slip})
     assert {name for explanation in report.explanations for name in explanation.slips} == others
 
 
@@ -149,11 +163,11 @@ def test_a_slip_of_the_log_sum_exp_is_not_tried_where_that_is_not_checked() -> N
     names = {attempt.slips[0] for attempt in attempts(spec)}
     assert not names & {"lse_in_base_2", "lse_without_sink"}
     checked = own_attempt(spec, on_demand=("lse",))
-    assert [len(list(with_slip(checked, SLIPS[name]))) for name in OF_LSE] == [1, 1, 1, 1]
+    assert [len(list(with_slip(checked, SLIPS[name]))) for name in OF_LSE] == [1] * len(OF_LSE)
 
 
 def test_every_slip_has_a_mistake_made_by_hand() -> None:
-    by_hand = {case.slip for case in cases(0)} | {mistake.slip for mistake in MISTAKES} | {*OF_LSE}
+    by_hand = {case.slip for case in cases(0)} | {mistake.slip for mistake in (*MISTAKES, *UNIT_MISTAKES)} | {*OF_LSE}
     forward = {name for name, slip in SLIPS.items() if not slip.is_backward}  # test_backward.py has the others
     assert by_hand | {"half_precision"} == forward
 

@@ -528,9 +528,20 @@ def table_weights(table: np.ndarray, sink: float | None, mistakes: Keys, without
 def log_sum_exp(keys: Keys, **mistakes: Any) -> np.ndarray:
     """The log-sum-exp [h n] of keys without masks, computed with these mistakes."""
     scores = attention(keys)["scores"]
+    if "lse_of_unscaled_scores" in mistakes:
+        scores = scores * np.sqrt(keys["query"].shape[-1] / keys["heads"])
     total = np.exp(scores).sum(axis=2)
     if "sink" in keys and not {"no_sink", "lse_without_sink"} & set(mistakes):
         total = total + np.exp(keys["sink"])[:, None]
-    if "lse_without_maximum" in mistakes:
-        return np.log(total) - np.maximum(scores.max(axis=2), keys["sink"][:, None])
+    largest = np.maximum(scores.max(axis=2), keys["sink"][:, None])
+    others = {
+        "lse_without_maximum": np.log(total) - largest,
+        "lse_not_logarithm": total,
+        "lse_not_logarithm_nor_maximum": total * np.exp(-largest),
+        "lse_negative": -np.log(total),
+        "lse_is_maximum": largest,
+        "lse_in_two_bases": largest / np.log(2) + np.log(total * np.exp(-largest)),
+    }
+    if others.keys() & mistakes.keys():
+        return others[next(iter(mistakes))]
     return np.log2(total) if "lse_in_base_2" in mistakes else np.log(total)

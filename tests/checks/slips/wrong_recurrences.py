@@ -56,7 +56,9 @@ def token(
     factor = 1.0
     if "decay" in keys and "no_decay" not in mistakes:
         logarithm = keys["decay"][0][at]
-        factor = logarithm if "decay_not_exponentiated" in mistakes else np.exp(logarithm)
+        factors = {"decay_not_exponentiated": logarithm, "decay_in_base_2": 2.0**logarithm}
+        factors |= {"decay_to_first_order": 1 + logarithm}
+        factor = next((factors[name] for name in mistakes if name in factors), np.exp(logarithm))
     is_late = "decay_after_write" in mistakes
     kept = state if is_late else factor * state
     written = keys["value"][0][at]
@@ -64,11 +66,38 @@ def token(
         read_from = state if "error_before_decay" in mistakes else kept
         error = written if "no_read_back" in mistakes else written - read_from.T @ key
         written = error if "no_beta" in mistakes else keys["beta"][0][at] * error
+        if "beta_on_value_alone" in mistakes:
+            written = keys["beta"][0][at] * keys["value"][0][at] - read_from.T @ key
     after = kept + np.outer(key, written)
     after = factor * after if is_late else after
-    read = kept if "read_before_write" in mistakes else after
+    read = kept if "read_before_write" in mistakes else state if "read_before_decay" in mistakes else after
     reading = (read if mistakes.get("state_transposed") == "read" else read.T) @ query
     total = factor * total + key
     if "normalize" in keys["recurrence"] and "readings_not_normalized" not in mistakes:
         return reading / (query @ total), after, total
     return mistakes.get("scale", keys.get("scale", D**-0.5)) * reading, after, total
+
+
+def in_chunks(keys: Keys, wrong: str, size: int) -> np.ndarray:
+    """The output [1 h n e] of chunks without a delta rule: what is carried into one and what it wrote itself, apart."""
+    output = np.zeros((1, HEADS, N, D))
+    for head in range(HEADS):
+        state = keys["past_state"][0, head]
+        for first in range(0, N, size):
+            carried, own, plain, rows = state, np.zeros((D, D)), np.zeros((D, D)), range(first, min(first + size, N))
+            parts = []
+            for i in rows:
+                factor = np.exp(keys["decay"][0, head, i]) if "decay" in keys else 1.0
+                written = np.outer(keys["key"][0, head, i], keys["value"][0, head, i])
+                carried, own, plain = factor * carried, factor * own + written, plain + written
+                parts.append((carried, own, plain))
+            for i, (before, within, undecayed) in zip(rows, parts, strict=True):
+                read = {
+                    "carried_state_not_decayed": state + within,
+                    "state_not_decayed_over_chunk": before + within,
+                    "no_decay_within_chunk": before + undecayed,
+                    "chunk_read_twice": carried + own + within,
+                }[wrong]
+                output[0, head, i] = read.T @ keys["query"][0, head, i] / np.sqrt(D)
+            state = (state if wrong == "state_not_decayed_over_chunk" else carried) + own
+    return output

@@ -70,7 +70,7 @@ def test_a_function_that_passes_ends_with_0_and_writes_no_file(run: Run, tmp_pat
     found = json.loads(ran.stdout)
     assert (ran.returncode, found["passes"], found["failed"], found["smallest"]) == (0, True, 0, None)
     assert (found["dtypes"], found["layout"], found["arrays"]) == (["float32"], "bhnd", "numpy")
-    assert ran.stderr == "attn: warning: small.yaml is not written: the function passes\n"
+    assert ran.stderr == "attn: warning: small.yaml is not written: the function fails on no input\n"
     assert not (tmp_path / "small.yaml").exists()
 
 
@@ -102,10 +102,11 @@ def test_nan_of_a_query_that_sees_no_key_may_be_right(run: Run, tmp_path: Path) 
         ((), "no function; type attn try kernel.py:attention --causal"),
         (("kernel.py:atention",), "kernel.py: unknown function 'atention'; did you mean 'attention'?"),
         (("kernel.py:attention", "--layout", "hbnd"), "--layout: unknown layout 'hbnd'; did you mean 'hnd'?"),
-        (("kernel.py:attention", "--arrays", "jax"), "--arrays: unknown library 'jax'; expected one of numpy, torch"),
+        (("kernel.py:attention", "--arrays", "cupy"), "--arrays: unknown library 'cupy'; expected one of numpy, torch"),
         (("kernel.py:attention", "--w-q", "1 0; 0 1"), "--w-q: has a size of its own; inputs have many"),
         (("kernel.py:attention", "--mask", "1 0; 0 1"), "--mask: has a size of its own; inputs have many"),
-        (("kernel.py:attention", "--dim", "4"), "--dim: attn try chooses its inputs; leave it out"),
+        (("kernel.py:attention", "--dim", "wide"), "--dim: 'wide' is not a whole number"),
+        (("kernel.py:attention", "--lengths", "16,0"), "--lengths: 0 is out of range; expected 1 or more"),
         (("kernel.py:attention", "--dtype", "float8_e5m2"), "--dtype: unknown type 'float8_e5m2'; expected one of"),
         (("kernel.py:attention", "--scale", "wide"), "--scale: 'wide' is not a finite number"),
         (("kernel.py:attention", "--inputs", "-1"), "--inputs: -1 is out of range; expected 0 or more"),
