@@ -100,9 +100,8 @@ def input_of_other_item(case: Computation) -> Iterator[Variant]:
 def _moved(what: str, unit: str, tile: int) -> Iterator[tuple[str, dict[str, Any]]]:
     """How rows of tiles are mistaken, after the sentence that says so."""
     units = {"key": "keys", "query": "queries"}[unit]
-    of_tile, one = f"{'row' if tile == 1 else f'tile of {tile} {units}'}", "row" if tile == 1 else f"tile of {tile}"
-    are = "are" if what in ARE else "is"
-    yield f"Each {of_tile} has the {what} of the first one.", {"by": None}
+    are, one = "are" if what in ARE else "is", "row" if tile == 1 else f"tile of {tile}"
+    yield f"Each {one if tile == 1 else f'{one} {units}'} has the {what} of the first one.", {"by": None}
     yield f"The {what} {are} one {one} late: each has that of the one before it.", {"by": -tile}
     yield f"The {what} {are} one {one} late, and zeros for the first one.", {"by": -tile, "is_filled": True}
     yield f"The {what} {are} one {one} early, and the last one is read twice.", {"by": tile}
@@ -132,11 +131,11 @@ def keys_of_other_tile(case: Computation, number: int) -> Iterator[Variant]:
 def _arrays_in_tiles(case: Computation, letter: str, unit: str, tile: int) -> Iterator[Variant]:
     """The computations in which an array has other entries along queries or keys."""
     for what, node in _arrays(case).items():
-        if _has(node, letter) and node.name != "position_bias" and what != "key_lengths":
-            for sentence, moved in _moved(what, unit, tile):
-                if not moved.get("is_filled"):
-                    options = {"axis": node.letters.index(letter), "tile": tile, **moved}
-                    yield Variant(case.with_changed_value(node.name, _in_tiles, options=options), sentence)
+        own = _moved(what, unit, tile) if _has(node, letter) and what not in ("position bias", "key_lengths") else ()
+        for sentence, moved in own:
+            options = {"axis": node.letters.index(letter), "tile": tile, **moved}
+            if "is_filled" not in moved:
+                yield Variant(case.with_changed_value(node.name, _in_tiles, options=options), sentence)
 
 
 @plan_slip(
