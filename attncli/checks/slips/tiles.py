@@ -208,8 +208,7 @@ def _in_equal_splits(wrong: Mapping[str, Mapping[str, Any]]) -> Change:
 
 
 for _name, (_sentence, _wrong) in MERGED.items():
-    # Halves are averaged in pairs of slips too.
-    _number = replace(SPLIT, usual=(2,)) if _name == "splits_averaged" else SPLIT
+    _number = replace(SPLIT, usual=(2,)) if _name == "splits_averaged" else SPLIT  # halves, in pairs of slips too
     add_slips(plan_slip(WHERE, _sums_values, number=_number), {_name: (_sentence, _in_equal_splits(_wrong))})
 
 
