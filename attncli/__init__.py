@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from attncli.api.check import Report, check
     from attncli.api.compare import ComparedVariant, Comparison, compare
     from attncli.api.heads import Head, Heads, heads
+    from attncli.api.merge import Merged, merge
     from attncli.api.page import NotebookPage
     from attncli.api.problem import Fitted, Problem
     from attncli.api.result import Result
@@ -50,6 +51,7 @@ __all__ = [
     "Heads",
     "KeyBounds",
     "MaskSign",
+    "Merged",
     "NotebookPage",
     "OnlineNormalizer",
     "OperatorUse",
@@ -72,6 +74,7 @@ __all__ = [
     "load",
     "load_layer",
     "mask",
+    "merge",
     "norm",
     "normalizer",
     "position",
@@ -92,6 +95,7 @@ _MODULES = {
     "Heads": "attncli.api.heads",
     "KeyBounds": "attncli.ops.records",
     "MaskSign": "attncli.ops.records",
+    "Merged": "attncli.api.merge",
     "NotebookPage": "attncli.api.page",
     "OnlineNormalizer": "attncli.ops.records",
     "OperatorUse": "attncli.ops.records",
@@ -113,6 +117,7 @@ _MODULES = {
     "load": "attncli.api.attention",
     "load_layer": "attncli.api.attention",
     "mask": "attncli.ops.decorators",
+    "merge": "attncli.api.merge",
     "norm": "attncli.ops.decorators",
     "normalizer": "attncli.ops.decorators",
     "position": "attncli.ops.decorators",

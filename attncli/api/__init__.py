@@ -1,1 +1,1 @@
-"""Attention from Python: problems, results, checks and comparisons, which show themselves."""
+"""Attention from Python: problems, results, checks and comparisons, which display themselves."""

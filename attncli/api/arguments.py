@@ -1,4 +1,4 @@
-"""Arguments from Python: the keys of a problem as keywords, for editors and type checkers, and others, checked."""
+"""Arguments from Python: the keys of a problem as keywords, for editors and type checkers, and other checked ones."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -151,24 +151,24 @@ class KeysBesideVectors(TypedDict, total=False):
 
 
 class ProblemKeys(KeysBesideVectors, total=False):
-    """The keys of a problem, each as `Problem`, `load`, `check` and `compare` take it."""
+    """The keys of a problem, for `Problem`, `load`, `check` and `compare`."""
 
     query: Matrix
     key: Matrix
     value: Matrix
 
 
-Label = str | SupportsIndex  # of a token: its text, or its position from 0; "*" is every one
+Label = str | SupportsIndex  # a token's text, or its position from 0; "*" is every one
 CellLabels = str | tuple[Label, Label]  # "cat,sat", or ("cat", "sat")
 Cells = CellLabels | Sequence[CellLabels] | None
 Position = int | Literal["all"] | None
 
 
 def to_names(names: Any, where: str = "select", example: str = "weights") -> tuple[str, ...]:
-    """The names in a list, or the one that it is; raises AttnError at `where` if it holds anything but text."""
+    """The names in a list, or the single name; raises AttnError at `where` for anything but text."""
     try:
         listed = (names,) if isinstance(names, str) else tuple(names)
-    except TypeError:  # it can't be iterated over
+    except TypeError:  # not iterable
         listed = (None,)
     if not all(isinstance(name, str) for name in listed):
         nouns = "results" if where == "select" else where
@@ -178,21 +178,21 @@ def to_names(names: Any, where: str = "select", example: str = "weights") -> tup
 
 
 def to_name(name: Any, where: str) -> str:
-    """The one name that it is; raises AttnError at `where` for anything but text."""
+    """The single name; raises AttnError at `where` for anything but text."""
     if not isinstance(name, str):
         raise AttnError(f"{repr_excerpt(name)} is not a name", where=where, hint='give one, such as "weights"')
     return name
 
 
 def to_title(value: object) -> str:
-    """The title that it is; raises AttnError for anything but text."""
+    """The title; raises AttnError for anything but text."""
     if not isinstance(value, str):
         raise AttnError(f"{repr_excerpt(value)} is not text", where="title", hint='"" for none')
     return value
 
 
 def to_edits(numbers: Any) -> tuple[Edit, ...]:
-    """The edits of a mapping from cells to numbers; raises AttnError for any other value, and for no number.
+    """The edits of a mapping from cells to numbers; raises AttnError for any other value, and for an empty one.
 
     >>> to_edits({"w_q[0,1]": 3})[0].value
     3.0
@@ -204,7 +204,7 @@ def to_edits(numbers: Any) -> tuple[Edit, ...]:
 
 
 def _number_text(value: Any) -> str:
-    """A number or a truth value as text; a text as it is."""
+    """A number or a boolean as text; a text as it is."""
     number = to_python_number(value)
     if isinstance(number, bool):
         return "true" if number else "false"
@@ -213,7 +213,7 @@ def _number_text(value: Any) -> str:
 
 @dataclass(frozen=True)
 class ShownPart:
-    """The cells that are worked out, the head and batch item that are shown, and how sums and numbers are written."""
+    """The worked cells, the shown head and batch item, and the format of sums and numbers."""
 
     cells: Cells
     head: Position
@@ -222,7 +222,7 @@ class ShownPart:
     decimals: int
 
     def view(self, result: RunResult, *, explain: bool, before: RunResult | None) -> View:
-        """The view of a result; raises AttnError where it has no such cell, head or item, or a number is wrong."""
+        """The view of a result; raises AttnError if it has no such cell, head or item, or a number is wrong."""
         problem = result.trace.problem
         positions, expanded_axes = find_positions(problem.leading, {"head": self.head, "batch": self.batch})
         decimals = to_integer(self.decimals, ("decimals",), 0)
@@ -242,7 +242,7 @@ class ShownPart:
 
 
 def _cells(cells: Any, problem: ProblemSpec) -> tuple[Cell, ...]:
-    """The cells that are chosen, each once: one by a text or a pair of labels, several in a list."""
+    """The chosen cells, each once: one by a text or a pair of labels, several in a list."""
     is_one = cells is not None and (not isinstance(cells, (list, tuple)) or _is_pair(cells))
     chosen = [cells] if is_one else cells or []
     return tuple(dict.fromkeys(_cell(cell, problem) for cell in chosen))

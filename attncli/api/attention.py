@@ -32,20 +32,20 @@ def attention(
 ) -> Result:
     """Attention of queries over keys and values: softmax(q kᵀ / √d) v, by default.
 
-    `query` [n d], `key` [m d] and `value` [m e] are arrays, tensors, data frames or nested lists, projected already;
+    `query` [n d], `key` [m d] and `value` [m e] are arrays, tensors, data frames or nested lists, already projected;
     also [b n h·d] with `heads=h`, and [b h n d], where keys and values may have fewer heads. Without `value` the keys
     are the values. Further keywords are the keys of a problem file: `score="cosine"`, `causal=True`, `mask` [n m] (true
-    attends). In place of queries and keys they may give what these are made of, `embeddings` [m x] with `w_q` [x d],
-    `w_k` [x d] and `w_v` [x e], or a `sentence`.
+    attends). Instead of queries and keys they may give their source: `embeddings` [m x] with `w_q` [x d], `w_k` [x d]
+    and `w_v` [x e], or a `sentence`.
 
     The result has the names in `select` as attributes: `output` [n e] (or [b n h·e], [b h n e]), `scores` and `weights`
-    [n m] (or [b h n m]), and the name of any other step; without `select` the output, or the weights where there are no
-    values. With a `gradient` of the output, an array or True for ones, it also has those of the arrays that are given,
-    `grad_query` and so on. The type is the common one of the arrays; integers are computed in float64. The
-    `executor` ("threads", "serial" or the address of a Dask scheduler) computes what is large. A `convention`, such as
-    "flash", reads the keys as that framework does.
+    [n m] (or [b h n m]), and the name of any other step; by default the output, or the weights if there are no values.
+    With a `gradient` of the output, an array or True for ones, it also has the gradients of the given arrays,
+    `grad_query` and so on. The type is the common one of the arrays; integers are computed in float64. The `executor`
+    ("threads", "serial" or the address of a Dask scheduler) computes large problems. A `convention`, such as "flash",
+    reads the keys as that framework does.
 
-    Raises AttnError where a key is unknown, a value can't be converted, or two of them contradict each other.
+    Raises AttnError if a key is unknown, a value can't be converted, or two of them contradict each other.
 
     Source: Vaswani et al. 2017, eq. 1.
 
@@ -71,13 +71,12 @@ def load(
 ) -> Problem:
     """The problem in a file: YAML, JSON, `.npz` or `.safetensors`; `-` is standard input, `file#part` a part of a file.
 
-    Paths in the file are relative to its folder. The keywords are keys whose values win over those of the file, as
-    options do on the command line; None takes a key away, and a text among them opens no file. `max_size`, in bytes or
-    as a text such as "2G", is the most that is read into memory of each file, by default a quarter of the memory that
-    is free; arrays in `.npy` and `.safetensors` files are mapped and may be larger. A `convention`, such as "flash",
-    reads the keys as that framework does.
+    Paths in the file are relative to its folder. The keywords are keys that replace the file's, as options do on the
+    command line; None removes a key, and a text among them opens no file. `max_size`, in bytes or as a text such as
+    "2G", limits the memory for each file, by default a quarter of the free memory; arrays in `.npy` and `.safetensors`
+    files are mapped and may be larger. A `convention`, such as "flash", reads the keys as that framework does.
 
-    Raises AttnError that names the line and the key that are wrong.
+    Raises AttnError that names the wrong line and key.
 
     >>> load("missing.yaml", score="cosine")
     Traceback (most recent call last):
@@ -100,11 +99,11 @@ def load_layer(
     """The attention of one layer of a model's checkpoint, a folder with config.json and `.safetensors` files.
 
     It is the problem that `attn model` writes: layers count from 0, negative ones from the end, and `part` is encoder,
-    decoder or cross where the model has several, by default the first. The keywords are further keys, which win over
-    those of the layer: `embeddings` [n x] or [b n x], the input of the attention, without which there is nothing to
-    compute. Tensors are mapped, and `max_size` is that of `load`.
+    decoder or cross if the model has several, by default the first. The keywords are further keys, which replace the
+    layer's: `embeddings` [n x] or [b n x], the input of the attention, without which there is nothing to compute.
+    Tensors are mapped, and `max_size` works as in `load`.
 
-    Raises AttnError where there is no such checkpoint, layer or part, and where the family of the model is not known.
+    Raises AttnError if there is no such checkpoint, layer or part, or the family of the model is unknown.
 
     >>> load_layer("missing", 0, embeddings=[[1, 0]])
     Traceback (most recent call last):

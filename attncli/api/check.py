@@ -21,10 +21,10 @@ __all__ = ["Report", "check"]
 
 
 class Report:
-    """What a check found, as `check` returns it; `print(report)` and a notebook show what `attn check` does.
+    """The findings of a check, as `check` returns them; `print(report)` and a notebook show the report of `attn check`.
 
-    A report is true where all numbers agree, so that `assert check(…)` means what it says; `raise_for_difference` says
-    also what is wrong.
+    A report is true if all numbers agree, so that `assert check(…)` works; `raise_for_difference` also gives the
+    reason.
 
     >>> import attncli
     >>> scores = {"scores": [[1.7, 0.2, 0.8]], "weights": [[0.5898, 0.1316, 0.2786]]}
@@ -46,7 +46,7 @@ class Report:
 
     @property
     def results(self) -> Sequence[QuantityCheck]:
-        """What was found of each quantity, in the order of the computation.
+        """The findings on each quantity, in the order of the computation.
 
         Each has a `name`, `count` and `differ` (how many numbers are expected, how many of them differ), `digits`,
         `tolerance` and `tolerance_reason`, the largest errors `max_abs`, `max_rel` and `max_ulp`, `correlation` and
@@ -57,20 +57,20 @@ class Report:
 
     @property
     def first_difference(self) -> str | None:
-        """The name of the first step that differs, in the order of the computation; None where all agree."""
+        """The name of the first step that differs, in the order of the computation; None if all agree."""
         return self._data.first_difference
 
     @property
     def explained_by(self) -> Sequence[Explanation]:
         """The slips that explain the numbers, the simplest first: each has `slips`, their names, and a `sentence`.
 
-        `parameters` are the numbers, or the maps of heads, that were found: `{"factor": 1.4142}`.
+        `parameters` are the fitted numbers, or the maps of heads: `{"factor": 1.4142}`.
         """
         return self._data.explanations
 
     @property
     def explained_in_part(self) -> Sequence[PartExplanation]:
-        """The slips that explain the numbers of some batch items, heads or queries, where none explains all of them.
+        """The slips that explain the numbers of some batch items, heads or queries, if none explains all of them.
 
         Each has the `name` of a result, the `part` of one of its axes (its `positions` along `axis`), an `explanation`,
         and `others_agree`, whether all other numbers are right.
@@ -79,11 +79,11 @@ class Report:
 
     @property
     def unnoticed(self) -> Sequence[Explanation] | None:
-        """The slips that these inputs can't tell from the right computation; None without `slips=True`."""
+        """The slips that these inputs can't distinguish from the right computation; None without `slips=True`."""
         return self._data.unnoticed
 
     def raise_for_difference(self) -> None:
-        """Raise AssertionError, whose message is the report, where a number differs; do nothing otherwise."""
+        """Raise AssertionError, whose message is the report, if a number differs; do nothing otherwise."""
         __tracebackhide__ = True  # pytest shows the line of the test
         if not self.agrees:
             explanation = document_text(check_document(self._data, has_verdict=False))
@@ -117,25 +117,25 @@ def check(
     convention: str | None = None,
     **keys: Unpack[ProblemKeys],
 ) -> Report:
-    """Compare numbers of somebody else's attention with the reference: where they first differ, and what explains it.
+    """Compare numbers of another attention with the reference: where they first differ, and what explains it.
 
-    The problem is a `Problem`, or its keys as keywords: `query=q, key=k, causal=True`. `against` has the expected
-    numbers by the names of results or steps (`output`, `weights`, `scores` …): an array, a tensor (also on a GPU, or
-    with gradients), nested lists, or mappings from labels to numbers where only some are expected. [n e] and [1 h n e],
-    [b n h·e] and [b h n e] are the same numbers; `dq`, `dk` and `dv` are `grad_query`, `grad_key` and `grad_value`, by
-    `grad_output` of the problem or ones. Without `against` they are those of the key `expected` in the file
-    that the problem was loaded from.
+    The problem is a `Problem`, or its keys as keywords: `query=q, key=k, causal=True`. `against` maps names of results
+    or steps (`output`, `weights`, `scores` …) to the expected numbers: an array, a tensor (also on a GPU, or with
+    gradients), nested lists, or mappings from labels to numbers if only some are expected. [n e] and [1 h n e], [b n
+    h·e] and [b h n e] are the same numbers; `dq`, `dk` and `dv` are `grad_query`, `grad_key` and `grad_value`, for
+    `grad_output` of the problem or ones. Without `against` they come from the key `expected` in the file that the
+    problem was loaded from.
 
     The tolerance is twice the error of the same formula computed step by step in the type of the numbers, at least four
     units in the last place of the largest number of the row; for numbers in Python lists it is half a unit of their
-    last digit. In its place numbers may differ by `atol + rtol · |expected|`, or by `ulp` units in the last place of
-    their type. With `reference` the reference has more digits than float64.
+    last digit. Instead, numbers may differ by `atol + rtol · |expected|`, or by `ulp` units in the last place of their
+    type. With `reference` the reference has more digits than float64.
 
-    With `slips` the report names the mistakes that would go unnoticed on these inputs at this tolerance; `against` may
-    then be left out. `head` and `batch` choose the one head and batch item that is checked. `executor` and `convention`
-    are those of `attention`.
+    With `slips` the report names the mistakes that would go unnoticed on these inputs at this tolerance; `against` is
+    then optional. `head` and `batch` choose the one head and batch item to check. `executor` and `convention` work as
+    in `attention`.
 
-    Raises AttnError where there is no result of a name, numbers do not fit it, or a key or a tolerance is wrong.
+    Raises AttnError if there is no result of a name, numbers do not fit it, or a key or a tolerance is wrong.
 
     Source of the rule for the tolerance: Dao 2023 (FlashAttention-2), in the tests of its code.
 
@@ -169,7 +169,7 @@ def check(
 
 
 def _check_names(against: object) -> None:
-    """Raise AttnError where expected numbers are not given by names of results."""
+    """Raise AttnError unless expected numbers are given by names of results."""
     if not isinstance(against, Mapping) or not against:
         hint = "give the expected numbers by the names of results: against={'output': …}"
         raise AttnError(f"{repr_excerpt(against)} has no names", where="against", hint=hint)
@@ -179,12 +179,12 @@ def _check_names(against: object) -> None:
 
 
 def _tolerance(value: float | None, name: str) -> float | None:
-    """A tolerance as a number from 0; None where it is not given. Raises AttnError for any other value."""
+    """A tolerance as a number from 0; None if it is absent. Raises AttnError for any other value."""
     return None if value is None else to_number_from(value, (name,), 0)
 
 
 def _expected(problem: Problem, *, is_needed: bool) -> Expected:
-    """What the file of a problem expects; raises AttnError where that is nothing, and it is needed."""
+    """The expected numbers in a problem's file; raises AttnError if there are none and they are needed."""
     expected = problem.expected
     if is_needed and not expected.by_name:
         hint = "give the expected numbers by the names of results: against={'output': …}, or load a file with expected"

@@ -41,8 +41,8 @@ MAX_REPR = 60  # characters of the names of variants
 class ComparedVariant:
     """One variant: its name, the varied keys with their values as text, its result, and the statistics of its weights.
 
-    `statistics` are None where the problem computes no weights, or a large one does not keep them. `remarks` are what
-    its convention does not have.
+    `statistics` are None if the problem computes no weights, or a large one does not keep them. `remarks` name options
+    that its convention lacks.
     """
 
     name: str
@@ -53,7 +53,7 @@ class ComparedVariant:
 
 
 class Comparison:
-    """Variants side by side, as `compare` returns them; `print(comparison)` shows what `attn compare` does.
+    """Variants side by side, as `compare` returns them; `print(comparison)` shows the text of `attn compare`.
 
     >>> import attncli
     >>> comparison = attncli.compare(query=[[2, 0]], key=[[1, 0], [0, 1]], vary={"scale": [1, 2]}, select="weights")
@@ -73,7 +73,7 @@ class Comparison:
 
     @property
     def differences(self) -> Sequence[Difference]:
-        """How much each selected result of two variants differs.
+        """The difference of each selected result in two variants.
 
         Each has `variants` (their positions, the baseline first), the `name` of the result, `max_abs` at `position`
         with its `labels` and `numbers`, and of weights `row_count`, `reordered_count`, and of the rows that are
@@ -84,27 +84,27 @@ class Comparison:
 
     @property
     def first_differences(self) -> Sequence[FirstDifference]:
-        """Where two variants part: the first `step` that differs (None where none does), its `labels` and `numbers`."""
+        """Where two variants first differ: the `step` (None if none does), its `labels` and `numbers`."""
         return self._data.first_differences
 
     @property
     def seeds(self) -> Sequence[OverSeeds]:
-        """The statistics of the weights over the variants that differ in their seed alone.
+        """The statistics of the weights over the variants that differ only in their seed.
 
-        Each has `keys` (what else is varied), `variants` (their positions), and by the name of a statistic `mean` and
+        Each has `keys` (the other varied keys), `variants` (their positions), and by the name of a statistic `mean` and
         `standard_deviation`, of the means of each variant's rows.
         """
         return report.over_seeds(self._data)
 
     def to_pandas(self, name: str | None = None) -> "pandas.DataFrame":
-        """The comparison in long form: a row for each variant, batch item, head, query and key, as `--format csv` has.
+        """The comparison in long form: a row for each variant, batch item, head, query and key, as in `--format csv`.
 
         The columns are the variant, each varied key (of keys of one number as numbers), `batch` and `head` (0 where
         there is no such axis), `query`, `key`, and each selected result that has a number for these. The `name` of one
         result picks it alone, of the output with `feature` in place of the key; "statistics" has a row for each query,
         and "differences" a row for each result of two variants.
 
-        Raises AttnError where pandas is not installed, UnknownNameError where there is no such name.
+        Raises AttnError if pandas is not installed, UnknownNameError if there is no such name.
         """
         return comparison_frame(self._data, None if name is None else to_name(name, TO_PANDAS))
 
@@ -139,22 +139,21 @@ def compare(
     executor: str = "threads",
     **keys: Unpack[ProblemKeys],
 ) -> Comparison:
-    """Compute variants of a problem and say by how much they differ, and at which step first.
+    """Compute variants of a problem, with their differences, and the first step that differs.
 
     The problem is a `Problem`, several of them in a list or in a mapping from names, or the keys of one as keywords:
-    `query=q, key=k`. What varies is one or more of these; the values of different keys are combined:
+    `query=q, key=k`. One or more of these vary; the values of different keys are combined:
 
     - `vary`: the values of keys as a problem takes them, `{"scale": [0.5, 1, 2], "seed": range(1, 101)}`; None is the
       problem without the key
     - `conventions`: frameworks, such as "torch-sdpa" and "flash", as each of which the problem is read
     - `set`: numbers of cells, `{"w_q[0,1]": 3}`; each variant comes without these and with them
 
-    The results and steps in `select` are compared, by default scores, weights and output, of one `head` and one `batch`
-    item where these are given: each variant with the first, or with `all_pairs` every two. Where there is one variant,
-    the problem as it is given comes before it. The `executor` is that of `attention`.
+    The results and steps in `select` are compared, by default scores, weights and output, at one `head` and one `batch`
+    item if these are given: each variant with the first, or with `all_pairs` every pair. A single variant is compared
+    with the problem as given. The `executor` works as in `attention`.
 
-    Raises AttnError where nothing varies, a key or a value is wrong, or a variant can't be computed; it names the
-    variant.
+    Raises AttnError if nothing varies, a key or a value is wrong, or a variant can't be computed; it names the variant.
 
     >>> scores = [[2, 1, 0]]
     >>> comparison = compare(scores=scores, vary={"normalize": ["softmax", "sparsemax"]}, select="weights")
@@ -163,7 +162,7 @@ def compare(
     >>> comparison.first_differences[0].step
     'weights'
     """
-    documents = [document.converted() for document in _documents(problem, keys)]  # first: operators of their own
+    documents = [document.converted() for document in _documents(problem, keys)]  # first: own operators
     varied = varied_keywords(_mapping(vary))
     listed = to_names(conventions, CONVENTIONS, "torch-sdpa")
     names = [find_convention(name, where=CONVENTIONS).name for name in listed]
@@ -185,7 +184,7 @@ def _compared(one: VariantResult) -> ComparedVariant:
 
 
 def _mapping(vary: Any) -> Mapping[str, Iterable[Any]]:
-    """The values by the keys that vary; raises AttnError for what is not a mapping."""
+    """The values by the varied keys; raises AttnError for anything but a mapping."""
     if vary is None:
         return {}
     if not isinstance(vary, Mapping):
@@ -195,7 +194,7 @@ def _mapping(vary: Any) -> Mapping[str, Iterable[Any]]:
 
 
 def _documents(problem: Any, keys: Mapping[str, Any]) -> Sequence[NamedDocument]:
-    """The problems as documents with names, equal names with their number; those in a list without one are counted."""
+    """The problems as documents with names, numbered if equal; problems in a list without names are counted."""
     if isinstance(problem, Mapping):
         documents = [replace(_source(one, keys), name=str(name)) for name, one in problem.items()]
     else:
@@ -211,5 +210,5 @@ def _documents(problem: Any, keys: Mapping[str, Any]) -> Sequence[NamedDocument]
 
 
 def _source(problem: Any, keys: Mapping[str, Any]) -> NamedDocument:
-    """The raw values of a problem, or of the keys in place of one, which are a problem with what is varied alone."""
+    """The raw values of a problem, or of keys that, with the varied ones, are a problem."""
     return NamedDocument("", raw_values(keys), noun=PROBLEM) if problem is None else problem_of(problem, keys).source

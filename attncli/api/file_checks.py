@@ -1,4 +1,4 @@
-"""Checks of the parts of problem files by what the files expect, with the text that `attn check FILE` prints."""
+"""Checks of the parts of problem files against their expected numbers, with the text of `attn check FILE`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,16 +19,16 @@ NOTHING_EXPECTED = "write expected: {output: …} in the file"
 
 @dataclass(frozen=True)
 class PartCheck:
-    """What a check of a part of a file says: why it fails (None: all numbers agree), and what else is to be known."""
+    """The report on a part of a file: why it fails (None: all numbers agree), and further remarks."""
 
     failure: str | None
     notes: Sequence[str] = ()
 
 
 def parts_with_expected(file: str) -> Sequence[FilePart]:
-    """The parts of a problem file of which something is expected; the file as one part where it has none.
+    """The parts of a problem file with expected numbers; a file without parts is one part.
 
-    Raises AttnError where the file can't be read or is not a problem, and where nothing is expected in it.
+    Raises AttnError if the file can't be read or is not a problem, or has no expected numbers.
     """
     parts = [part for part in file_parts(read_document(file), file) if part.expected.value is not None]
     if not parts:
@@ -37,9 +37,9 @@ def parts_with_expected(file: str) -> Sequence[FilePart]:
 
 
 def check_file_part(file: str, number: int) -> PartCheck:
-    """Compare the results of a part, by its number from 0 among those with expected numbers, with what is expected.
+    """Compare the results of a part, by its number from 0 among parts with expected numbers, with these.
 
-    An error that the user can correct is a failure too.
+    An error that the user can correct is also a failure.
     """
     try:
         return _check_part(parts_with_expected(file)[number])
@@ -48,7 +48,7 @@ def check_file_part(file: str, number: int) -> PartCheck:
 
 
 def _check_part(part: FilePart) -> PartCheck:
-    """The check of a part; raises AttnError where it can't be checked."""
+    """The check of a part; raises AttnError if it can't be checked."""
     if count_unanswered(part.expected) and is_unanswered(part.expected):
         return PartCheck(f"{part.place}: {NOTHING_GIVEN}")
     problem = assemble(part.problem)

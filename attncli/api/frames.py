@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 TO_PANDAS = "to_pandas"
-STATISTICS = "statistics"  # of the rows of weights, in place of the name of a result
+STATISTICS = "statistics"  # the rows of weights, in place of a result's name
 DIFFERENCES = "differences"
-VALUE_KINDS = ("integer", "number", "flag")  # of keys whose column has their values, and not these as text
+VALUE_KINDS = ("integer", "number", "flag")  # keys whose column has their values, not text
 CELL = ("query", "key")
 
 
 def import_pandas() -> Any:
-    """The module pandas; raises AttnError where it is not installed."""
+    """The module pandas; raises AttnError if it is not installed."""
     try:
         import pandas  # noqa: PLC0415 - an extra, and slow to import
     except ImportError:
@@ -37,10 +37,10 @@ def import_pandas() -> Any:
 
 
 def step_frame(trace: Trace, step: Step) -> "pandas.DataFrame":
-    """The value of a step: a column for each entry of its last axis, a row for each of all others.
+    """The value of a step: a column for each entry of its last axis, a row for each entry of the others.
 
-    Several axes of rows are a MultiIndex, as of weights [b h n m]: batch, head, query. Of one axis alone each
-    entry is a row. Labels are the tokens as they are, also where they are equal.
+    Several axes of rows form a MultiIndex, for weights [b h n m]: batch, head, query. A single axis has a row for each
+    entry. Labels are the original tokens, even if they repeat.
     """
     pandas = import_pandas()
     axes = trace.labelled_axes(zip(step.axes, step.value.shape, strict=True), are_numbered=False)
@@ -59,7 +59,7 @@ def statistics_frame(trace: Trace, weights: Step, statistics: RowStatistics) -> 
 
 
 def _row_index(axes: Sequence[LabelledAxis]) -> Any:
-    """The index of the rows along some axes: a MultiIndex where there are several, None where there is none."""
+    """The index of the rows along some axes: a MultiIndex for several, None without any."""
     pandas = import_pandas()
     if len(axes) < 2:
         return next((pandas.Index(axis.entries, name=axis.column) for axis in axes), None)
@@ -67,9 +67,9 @@ def _row_index(axes: Sequence[LabelledAxis]) -> Any:
 
 
 def comparison_frame(comparison: Comparison, name: str | None) -> "pandas.DataFrame":
-    """The numbers of the selected results of every variant, of the one named, the statistics or the differences.
+    """The numbers of the selected results of every variant, of a named one, the statistics or the differences.
 
-    Raises UnknownNameError where there is nothing of that name.
+    Raises UnknownNameError for an unknown name.
     """
     if name == DIFFERENCES:
         steps = {found.variants: found.step for found in comparison.first_differences}
@@ -84,7 +84,7 @@ def comparison_frame(comparison: Comparison, name: str | None) -> "pandas.DataFr
 
 
 def _names_of_one_table(comparison: Comparison) -> Sequence[str]:
-    """The selected results with a number for each query and key; without any those with the axes of the first one."""
+    """The selected results with a number for each query and key; if none, those with the first one's axes."""
     axes = {
         name: tuple(column_of_axis(letter) for letter in one.result.trace[name].axes if letter not in COUNTED_FROM_0)
         for one in comparison.variants
@@ -97,9 +97,9 @@ def _names_of_one_table(comparison: Comparison) -> Sequence[str]:
 def _long_frame(
     comparison: Comparison, columns_of: Callable[[VariantResult], "pandas.DataFrame | None"]
 ) -> "pandas.DataFrame":
-    """The rows of each variant one below the other, each with its name and the values of the varied keys in front.
+    """The rows of each variant one below the other, each after its name and the values of the varied keys.
 
-    Raises AttnError where no variant has any.
+    Raises AttnError if no variant has any.
     """
     frames = []
     for one in comparison.variants:
@@ -115,18 +115,18 @@ def _long_frame(
 
 
 def _free_name(key: str, frame: "pandas.DataFrame") -> str:
-    """The column of a varied key: two columns can't have one name."""
+    """The column of a varied key: two columns can't share a name."""
     return f"varied_{key}" if key in (VARIANT, *frame.columns) else key
 
 
 def _key_value(one: VariantResult, key: str) -> Any:
-    """The value of a varied key: of one number or truth value itself, so that it can be computed with."""
+    """The value of a varied key: a number or boolean itself, for further computation."""
     is_value = key in FIELDS and FIELDS[key].kind in VALUE_KINDS
     return getattr(one.variant.problem, key) if is_value else one.variant.keys[key]
 
 
 def _number_columns(comparison: Comparison, one: VariantResult, names: Sequence[str]) -> "pandas.DataFrame | None":
-    """A row for each entry of results of one shape: its position and labels, and the numbers; None without results."""
+    """A row for each entry of results with one shape: its position and labels, and the numbers; None if empty."""
     trace, own = one.result.trace, [name for name in names if name in one.result.select]
     if not own:
         return None

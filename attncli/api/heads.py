@@ -28,23 +28,23 @@ __all__ = ["Head", "Heads", "heads"]
 
 
 class Heads:
-    """What each head of a model does, as `heads` returns it; `print(found)` shows what `attn heads` does."""
+    """The report on each head of a model, as `heads` returns it; `print(found)` shows the text of `attn heads`."""
 
     def __init__(self, data: ModelFile) -> None:
         self._data = data
 
     @cached_property
     def _model(self) -> ModelHeads:
-        """The maps with what is shown of them."""
+        """The maps with the settings for showing them."""
         return ModelHeads(self._data.maps, HeadsView())
 
     @property
     def heads(self) -> Sequence[Head]:
-        """The heads, layer by layer: each has its `layer` and `head`, `kind`, and its numbers, NaN where there is none.
+        """The heads, layer by layer: each has its `layer` and `head`, `kind`, and its numbers, NaN for missing ones.
 
-        `kinds` and `shares` have the mean weight on each place, over the queries that have it and over all, by the kind
-        of a head that looks there; `statistics` has `entropy`, `effective_keys`, `distance`, and the means of `kinds`
-        by the names of the table's columns.
+        `kinds` and `shares` have the mean weight on each place, over the queries that have it and over all, by kind of
+        head; `statistics` has `entropy`, `effective_keys`, `distance`, and the means of `kinds` by the names of the
+        table's columns.
         """
         return self._model.report.heads
 
@@ -56,7 +56,7 @@ class Heads:
     def rollout(self) -> Array:
         """How much of each key's vector has arrived at each query after each layer, [layers n n].
 
-        Source: Abnar & Zuidema 2020, section 3. Raises AttnError where queries and keys are not one sequence.
+        Source: Abnar & Zuidema 2020, section 3. Raises AttnError if queries and keys are not the same sequence.
         """
         return statistics.rollout(self.weights)
 
@@ -102,15 +102,15 @@ def heads(
     lengths: int | Sequence[int] | None = None,
     mask: Any = None,
 ) -> Heads:
-    """What each head of a model does, by its maps: how much weight it gives to places, and a word for that.
+    """Report what each head of a model does, by its maps: its weight on places, and a kind.
 
     `maps` are one array [layers heads n m], or an array or tensor [heads n m] or [batch heads n m] for each layer, as
-    `outputs.attentions` of transformers has them; or the name of a file with such arrays, or of a capture. The `tokens`
-    are the words of the keys, and of the queries unless `query_tokens` are given. Of several batch items `batch` says
-    which. Padding does not count: `lengths` has how many tokens each batch item begins with, `mask` [items m] 1 for
-    each token and 0 for padding, as tokenizers give it.
+    in `outputs.attentions` of transformers; or the name of a file with such arrays, or of a capture. The `tokens` are
+    the words of the keys, and of the queries unless `query_tokens` are given. `batch` chooses one of several batch
+    items. Padding does not count: `lengths` has the number of tokens of each batch item, `mask` [items m] 1 for each
+    token and 0 for padding, as tokenizers give it.
 
-    Raises AttnError where the maps are something else.
+    Raises AttnError if the maps have another form.
 
     >>> import numpy as np
     >>> found = heads(np.tile(np.eye(4), (2, 3, 1, 1)), tokens=["the", "cat", "the", "mat"])
@@ -135,7 +135,7 @@ def heads(
 
 
 def _layer_array(maps: Any, layer: int) -> GivenArray:
-    """The maps of one layer; raises AttnError where a model did not return them."""
+    """The maps of one layer; raises AttnError if a model did not return them."""
     if maps is None:
         raise AttnError("is None", where=("maps", f"layer {layer}"), hint=EAGER_HINT)
     return to_array(maps, ("maps", f"layer {layer}"))

@@ -7,8 +7,8 @@ from attncli.io.output_files import atomic_write_file
 from attncli.page import render
 from attncli.render.view import View
 
-HEIGHT, LEAST, MOST = 760, 420, 1100  # of the frame in pixels, where no script runs in it, and else
-# The frame is as high as the page in it, within limits; a reader can change it.
+HEIGHT, LEAST, MOST = 760, 420, 1100  # pixels of the frame: its height without scripts, otherwise its limits
+# The frame is as high as its page, within limits; a reader can change it.
 _FIT = f"this.style.height=Math.min(Math.max(this.contentDocument.documentElement.scrollHeight,{LEAST}),{MOST})+'px'"
 
 
@@ -29,7 +29,7 @@ class NotebookPage:
         return "".join(render(self._view))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the page to a file, such as `page.html`; raises AttnError where it can't be written."""
+        """Write the page to a file, such as `page.html`; raises AttnError if it can't be written."""
         atomic_write_file(fspath(path), self.html)
 
     def __repr__(self) -> str:

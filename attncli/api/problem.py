@@ -1,4 +1,4 @@
-"""A problem from Python: `Problem(**keys)`, what it computes, and other problems that are made of it."""
+"""A problem from Python: `Problem(**keys)`, its results, and problems derived from it."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
@@ -41,15 +41,15 @@ class Problem:
     `heads=h`, and [b h n d]; `score="cosine"`, `normalize={"softmax": {"temperature": 2}}`, `mask` [n m], `causal`.
 
     An array may be a NumPy array, a tensor, a data frame, nested lists, a mapping from labels to rows, or the name of a
-    generator (`w_q="randint"` with a `seed`). Words in the index of a data frame, or in its one column of words, are
+    generator (`w_q="randint"` with a `seed`). Words in the index of a data frame, or in its single column of words, are
     the tokens. Integers are computed in float64, floating-point arrays in their common type unless `dtype` names
-    another. Arrays are not copied; a text never opens a file: `load` does. None is a key that is not given.
+    another. Arrays are not copied; a text never opens a file: use `load`. None means an absent key.
 
     A `convention`, such as "torch-sdpa" or "flash", reads the keys as that framework reads them: `attn list
     conventions`.
 
-    Raises AttnError where a key is unknown, a value can't be converted or is out of range, or two of them contradict
-    each other.
+    Raises AttnError if a key is unknown, a value can't be converted or is out of range, or two of them contradict each
+    other.
 
     >>> problem = Problem(query=[[1, 0]], key=[[1, 0], [0, 1]], score="dot", normalize="hardmax")
     >>> problem.compute().weights.tolist()
@@ -78,21 +78,21 @@ class Problem:
         return problem
 
     def _fill(self, source: NamedDocument) -> None:
-        """Build the problem; raises AttnError where it can't be."""
+        """Build the problem; raises AttnError if it is invalid."""
         if source.convention is not None:
             find_convention(str(source.convention), where="convention")
         vars(self).update(source=source, _spec=source.problem())
 
     @classmethod
     def of_spec(cls, spec: ProblemSpec) -> Self:
-        """The problem of data that was checked, with every value of it as a file would have it."""
+        """The problem of checked data, with every value as a file would have it."""
         problem = cls.__new__(cls)
         vars(problem).update(_keys=values_to_write(spec), _spec=spec)
         return problem
 
     @cached_property
     def source(self) -> NamedDocument:
-        """What the problem is made of: the values as they were given, the convention, and the edits."""
+        """The source of the problem: the given values, the convention, and the edits."""
         return NamedDocument("", raw_values(self._keys), noun=PROBLEM)
 
     @property
@@ -102,9 +102,9 @@ class Problem:
 
     @property
     def expected(self) -> Expected:
-        """What the file that the problem was loaded from expects of its results; nothing where it has no `expected`.
+        """The expected numbers in the problem's file; empty if it has no `expected`.
 
-        Raises AttnError where there is no result of a name, or a file can't be read.
+        Raises AttnError if there is no result of a name, or a file can't be read.
         """
         return read_expected(self.source.document.get(EXPECTED, NOT_EXPECTED), plan_of(self._spec).expected_names)
 
@@ -140,10 +140,10 @@ class Problem:
         return pairs_table(heading, pairs)
 
     def replace(self, *, convention: str | None = None, **keys: Unpack[ProblemKeys]) -> Self:
-        """A new problem with other values of some keys; None takes a key away.
+        """A new problem with other values of some keys; None removes a key.
 
-        Without a `convention` the keys are read as before. What is drawn from the seed, completed or taken from labels
-        is so again for the new problem. Raises AttnError as `Problem` does.
+        Without a `convention` the keys are read as before. Values drawn from the seed, defaults, and labels are
+        determined again. Raises AttnError as `Problem` does.
 
         >>> problem = Problem(query=[[2, 0]], key=[[1, 0], [0, 1]], normalize="hardmax")
         >>> problem.replace(normalize=None, score="dot").compute().weights.round(4).tolist()
@@ -156,9 +156,9 @@ class Problem:
     def set(self, numbers: Mapping[str, float | str]) -> Self:
         """A new problem with other numbers in some cells: `problem.set({"w_q[0,1]": 3})`, as `--set` does.
 
-        A cell is an array's key and a label, a position from 0 or "*" for every one on each axis, of the array as it is
-        stored; what was drawn is edited as it was drawn. Raises AttnError where there is no such cell, or the problem
-        does not allow the number.
+        A cell is an array's key with a label, a position from 0 or "*" for all on each axis of the stored array; a
+        drawn array is edited as drawn. Raises AttnError if there is no such cell, or the problem does not allow the
+        number.
 
         >>> problem = Problem(key=[[1, 0], [0, 1]], query=[[1, 0]], tokens=["cat", "sat"])
         >>> problem.set({"key[sat,0]": 5, "query[*,*]": "1/2"}).key.tolist()
@@ -176,18 +176,17 @@ class Problem:
     ) -> Result:
         """Compute the problem; the result has the names in `select` as attributes.
 
-        Names are those of results (`scores` [b h n m], `weights` [b h n m], `context` [b h n e], `output` [b n h·e or
-        o]) and of any other step; without `select` scores, weights and output, as far as the problem computes them. A
-        small problem keeps every step in `result.trace`. A large one is computed in blocks by the `executor`
-        ("threads", "serial" or the address of a Dask scheduler) and keeps what is selected, unless `every_step` is
-        true.
+        Names are results (`scores` [b h n m], `weights` [b h n m], `context` [b h n e], `output` [b n h·e or o]) and
+        any other step; by default scores, weights and output, if the problem computes them. A small problem keeps every
+        step in `result.trace`. The `executor` ("threads", "serial" or the address of a Dask scheduler) computes a large
+        one in blocks and keeps only the selection, unless `every_step` is true.
 
         A `gradient` of the output, an array of its shape or True for `grad_output` of the problem or ones, adds the
         gradients of all steps and arrays: `grad_weights`, `grad_w_q`. Without `select` the results are the output and
-        the gradients of the arrays that were given.
+        the gradients of the given arrays.
 
-        Raises AttnError where a name is unknown or its result is not computed, an operator has no derivative, or there
-        is no such executor.
+        Raises AttnError if a name is unknown or its result is not computed, an operator has no derivative, or there is
+        no such executor.
 
         >>> result = Problem(query=[[1, 0]], key=[[1, 0], [0, 1]], score="dot").compute("scores")
         >>> result.scores.tolist()
@@ -205,15 +204,15 @@ class Problem:
     def fit(
         self, learn: str | Iterable[str], target: Mapping[str, Any], *, steps: int = STEPS, rate: float = RATE
     ) -> "Fitted":
-        """Learn arrays and numbers of the problem so that its results come near to a target, as `attn fit` does.
+        """Learn arrays and numbers of the problem so that its results come close to a target, as `attn fit` does.
 
         `learn` names keys (`w_q`, `bias`) and parameters of operators (`score.sigma`, `normalize.temperature`);
-        `target` has, by the names of results or steps, the numbers that they are to have, as `attncli.check` takes
-        them. The loss is their mean squared error, of several the sum; Adam goes at most so many `steps`, at this
-        `rate`, over everything at once, and stops where the loss falls no further.
+        `target` maps names of results or steps to their target numbers, in any form that `attncli.check` takes. The
+        loss is their mean squared error, or the sum over several; Adam takes at most so many `steps`, at this `rate`,
+        on everything at once, and stops if the loss falls no further.
 
-        Raises UnknownNameError where a name is unknown, AttnError where something has no gradient, or a target has
-        another shape or does not depend on what is learned.
+        Raises UnknownNameError if a name is unknown, AttnError if a key has no gradient, or a target has another shape
+        or does not depend on the learned values.
 
         >>> problem = Problem(query=[[0], [1]], key=[[0], [1]], value=[[0], [1]], score="gaussian")
         >>> fitted = problem.fit("score.sigma", {"output": [[0.2], [0.8]]})
@@ -246,7 +245,7 @@ class Problem:
     ) -> ExplanationText:
         """Compute the problem and explain every step from the inputs to the results: `attn compute --explain`.
 
-        `select` names the results, as `compute` has it; the other parameters and what is raised are those of
+        `select` names the results, as in `compute`; the other parameters and exceptions are the same as in
         `Result.explain`.
 
         >>> text = Problem(weights=[[0.5, 0.5]], value=[[1], [3]]).explain((0, 1))
@@ -258,19 +257,19 @@ class Problem:
 
 
 class Fitted:
-    """A fitted problem, as `Problem.fit` returns it; `print(fitted)` and a notebook show what `attn fit` does."""
+    """A fitted problem, as `Problem.fit` returns it; `print(fitted)` and a notebook show the report of `attn fit`."""
 
     def __init__(self, data: Fit) -> None:
         self._data = data
 
     @property
     def problem(self) -> Problem:
-        """The problem with what was learned, at the lowest loss."""
+        """The problem with the learned values, at the lowest loss."""
         return Problem.of_spec(self._data.problem)
 
     @property
     def learned(self) -> Mapping[str, Any]:
-        """What was learned, by its key: arrays, and numbers as floats; matrices as `weight_layout` stores them."""
+        """The learned values by key: arrays, and numbers as floats; matrices as `weight_layout` stores them."""
         return self._data.values
 
     @property
@@ -280,7 +279,7 @@ class Fitted:
 
     @property
     def stopped(self) -> str:
-        """Why the last step was the last: "converged", "steps", or "not_finite" where the loss no longer was."""
+        """Why the descent stopped: "converged", "steps", or "not_finite" if the loss was not finite."""
         return self._data.stopped
 
     def __str__(self) -> str:
@@ -294,7 +293,7 @@ class Fitted:
 
 
 def _targets(target: object) -> Mapping[str, Any]:
-    """The targets by the names of results; raises AttnError for what is not a mapping."""
+    """The targets by the names of results; raises AttnError for anything but a mapping."""
     if not isinstance(target, Mapping):
         hint = "give the numbers by the names of results: target={'output': …}"
         raise AttnError(f"{repr_excerpt(target)} has no names", where="target", hint=hint)
@@ -302,7 +301,7 @@ def _targets(target: object) -> Mapping[str, Any]:
 
 
 def problem_of(problem: object, keys: Mapping[str, Any], convention: str | None = None) -> Problem:
-    """The problem that is given, or that of the keys; raises AttnError where both are given, or something else."""
+    """The given problem, or the problem of the keys; raises AttnError for both, or for other values."""
     if problem is None:
         return Problem(convention=convention, **keys)
     if not isinstance(problem, Problem):
@@ -315,7 +314,7 @@ def problem_of(problem: object, keys: Mapping[str, Any], convention: str | None 
 
 
 def _value_text(value: Any) -> str:
-    """The value of a key in a table: of an array its lengths, of words these."""
+    """The value of a key for a table: an array's lengths, or the words themselves."""
     if isinstance(value, Mapping):  # a vocabulary
         return count_of(len(value), "word")
     if isinstance(value, tuple):
@@ -324,7 +323,7 @@ def _value_text(value: Any) -> str:
 
 
 def raw_values(keys: Mapping[str, Any], origin: Origin = PYTHON) -> Document:
-    """Keywords as raw values, in which a text names no file; raises UnknownNameError for one that is not a key."""
+    """Keywords as raw values, in which a text names no file; raises UnknownNameError for an unknown key."""
     for name in keys:
         check_name(name)
     return {name: RawValue(value, origin) for name, value in keys.items()}

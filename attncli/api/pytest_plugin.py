@@ -1,6 +1,6 @@
-"""The plugin for pytest: the fixture `attn_check`, and files `*.attn.yaml` as tests of what they expect.
+"""The plugin for pytest: the fixture `attn_check`, and files `*.attn.yaml` as tests of their expected numbers.
 
-pytest imports it at every start: it imports what checks when a test needs it.
+pytest imports it at every start, so it imports the checks only when a test needs them.
 """
 
 import os
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 __all__ = ["AttnCheck"]
 
 FILE_SUFFIX = ".attn.yaml"
-WHOLE_FILE = "check"  # the name of the test of a file without parts
+WHOLE_FILE = "check"  # the test's name for a file without parts
 
 
 class AttnCheck:
-    """What the fixture `attn_check` is: calling it checks numbers, and fails the test with the report of the check.
+    """The fixture `attn_check`: calling it checks numbers, and fails the test with the report of the check.
 
-    A problem file that a call names is looked for in `folder`, that of the test.
+    It looks for a problem file that a call names in `folder`, the test's folder.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -53,11 +53,11 @@ class AttnCheck:
         """Compare an output, and other results by their names in `against`, with the reference; return the report.
 
         The problem is its keys as keywords (`query=q, key=k, value=v, causal=True`), a file or an `attncli.Problem`,
-        over whose keys the keywords win. A file or a problem alone is checked by what its file expects:
-        `attn_check("case.yaml")`. Arrays, tolerances and the other parameters are those of `attncli.check`.
+        whose keys the keywords replace. A file or a problem alone is checked against its own expected numbers:
+        `attn_check("case.yaml")`. Arrays, tolerances and the other parameters work as in `attncli.check`.
 
-        Raises AssertionError, whose message is the report, where a number differs, and AttnError where the numbers
-        can't be checked.
+        Raises AssertionError, whose message is the report, if a number differs, and AttnError if the numbers can't be
+        checked.
 
         >>> check = AttnCheck(Path())
         >>> check([[1.5]], weights=[[0.5, 0.5]], value=[[1], [2]])
@@ -76,14 +76,14 @@ class AttnCheck:
                 found, against=results, rtol=rtol, atol=atol, ulp=ulp, reference=reference, head=head, batch=batch
             )
         except AttnError as error:
-            raise error.with_traceback(None) from None  # it says itself what is wrong
+            raise error.with_traceback(None) from None  # the error is complete
         report.raise_for_difference()
         return report
 
     def _find_problem(
         self, problem: "str | os.PathLike[str] | Problem | None", convention: str | None, keys: "ProblemKeys"
     ) -> "Problem":
-        """The problem of a file, of keys, or one that is given, with these keys in place of its own."""
+        """The problem from a file, from keys, or a given one, with these keys replacing its own."""
         from attncli.api.attention import load  # noqa: PLC0415 - pytest starts without it
         from attncli.api.problem import Problem  # noqa: PLC0415
 
@@ -95,14 +95,14 @@ class AttnCheck:
 
 
 def _is_problem(value: Any) -> bool:
-    """Whether the only positional argument is a problem, or the name of its file, in place of an output."""
+    """Whether the only positional argument is a problem, or the name of its file, instead of an output."""
     from attncli.api.problem import Problem  # noqa: PLC0415 - pytest starts without it
 
     return isinstance(value, str | os.PathLike | Problem)
 
 
 def _with_output(output: Any, against: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """The results that are checked by their names, the output among them; raises AttnError where it is given twice."""
+    """The results to check by name, the output among them; raises AttnError if it is given twice."""
     from attncli.base.errors import AttnError  # noqa: PLC0415 - pytest starts without it
 
     if output is None:
@@ -112,22 +112,22 @@ def _with_output(output: Any, against: Mapping[str, Any] | None) -> Mapping[str,
     return {"output": output, **(against or {})}
 
 
-@pytest.fixture(scope="module")  # Hypothesis refuses fixtures that are made anew for each function
+@pytest.fixture(scope="module")  # Hypothesis rejects fixtures that are created again for each function
 def attn_check(request: pytest.FixtureRequest) -> AttnCheck:
     """Assert that an output is right, as in `attn_check(output, query=q, key=k, value=v, causal=True)`."""
     return AttnCheck(request.path.parent)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "ProblemFile | None":
-    """Collect a problem file whose name says that it is a test."""
+    """Collect a problem file whose name marks it as a test."""
     return ProblemFile.from_parent(parent, path=file_path) if file_path.name.endswith(FILE_SUFFIX) else None
 
 
 class ProblemFile(pytest.File):
-    """A problem file, with a test for each part of which something is expected."""
+    """A problem file, with a test for each part with expected numbers."""
 
     def collect(self) -> Iterator["ProblemTest"]:
-        """The tests of the parts; of a file that can't be checked one, which fails: others are run all the same."""
+        """The tests of the parts; a file that can't be checked has one, which fails, so that others still run."""
         from attncli.api.file_checks import parts_with_expected  # noqa: PLC0415 - pytest starts without it
         from attncli.base.errors import AttnError  # noqa: PLC0415
 
@@ -140,12 +140,12 @@ class ProblemFile(pytest.File):
 
     @property
     def typed_path(self) -> str:
-        """The path as one types it after `attn check`, from the folder in which the process is."""
+        """The path as one types it after `attn check`, from the process's folder."""
         return os.path.relpath(self.path)
 
 
 class ProblemTest(pytest.Item):
-    """The test of a part of a problem file: its numbers are those that the file expects."""
+    """The test of a part of a problem file: its results equal the expected numbers."""
 
     parent: ProblemFile
     selector: str
@@ -153,13 +153,13 @@ class ProblemTest(pytest.Item):
 
     @classmethod
     def of_part(cls, file: ProblemFile, name: str, selector: str, number: int) -> Self:
-        """The test of the part with this number, of those with expected numbers; `selector` names it in its file."""
+        """The test of the part with this number, among parts with expected numbers; `selector` names it in its file."""
         test: Self = cls.from_parent(file, name=name)
         test.selector, test.number = selector, number
         return test
 
     def runtest(self) -> None:
-        """Check the part; a failure is what `attn check` prints, without a traceback."""
+        """Check the part; a failure is the output of `attn check`, without a traceback."""
         from attncli.api.file_checks import check_file_part  # noqa: PLC0415 - pytest starts without it
 
         found = check_file_part(self.parent.typed_path, self.number)

@@ -1,4 +1,4 @@
-"""The result of a computation from Python: its arrays, how it explains and shows itself, and its files."""
+"""The result of a computation from Python: its arrays, its explanation and display, and its files."""
 
 import warnings
 from collections.abc import Mapping
@@ -42,13 +42,13 @@ FilePath = str | PathLike[str]
 FigureSize = str | tuple[float, float] | None  # "15x10cm", or a width and a height in inches
 
 
-MAX_PRINTED = 20_000  # numbers of all selected results together: the text of so many takes a second
+MAX_PRINTED = 20_000  # numbers of all selected results together: their text takes a second
 
 
 class ExplanationText(str):
     """The worked steps of a result, as `attn compute --explain` writes them: a text of lines of at most 80 columns.
 
-    A prompt shows the text itself, a notebook the same with shaded tables.
+    A prompt shows the text, a notebook the same with shaded tables.
 
     >>> import attncli
     >>> text = attncli.attention([[2, 0]], [[1, 0], [0, 1]], score="dot").explain((0, 0))
@@ -60,16 +60,16 @@ class ExplanationText(str):
 
     @classmethod
     def of_view(cls, view: View) -> "ExplanationText":
-        """The explanation of what a view shows."""
+        """The explanation of a view."""
         explanation = cls(view_text(view))
         explanation._view = view
         return explanation
 
     def save(self, path: FilePath, *, title: str = "", size: FigureSize = None, **style: Unpack[StyleKeywords]) -> None:
-        """Write what is explained to a file, whose suffix picks the format: `attn compute --explain -o`.
+        """Write the explanation to a file, whose suffix picks the format: `attn compute --explain -o`.
 
-        The parameters and what is raised are those of `Result.save`; decimals are those of the
-        explanation, and the page begins at the cell that is worked out.
+        Parameters and exceptions are the same as in `Result.save`; decimals come from the explanation, and the page
+        begins at the worked cell.
 
         >>> import attncli
         >>> attncli.attention([[2, 0]], [[1, 0], [0, 1]]).explain().save("steps.md", size="6x4")
@@ -92,11 +92,10 @@ class ExplanationText(str):
 class Result(RunResult):
     """The selected results of one computation, as attributes.
 
-    `result.weights` [n m] (or [b h n m]) is an array where `weights` was selected; every other name of `select`
-    likewise. `query_tokens` and `key_tokens` are the labels of the queries and keys, `trace` has the steps.
-    `print(result)` shows the tables of `attn compute` (of more than 20,000 numbers the shapes), a notebook the same
-    with shaded weights, of large tables the first and last rows and columns. Raises AttributeError for a result that
-    was not selected.
+    `result.weights` [n m] (or [b h n m]) is an array if `weights` was selected; likewise every other name of `select`.
+    `query_tokens` and `key_tokens` are the labels of the queries and keys, `trace` has the steps. `print(result)` shows
+    the tables of `attn compute` (above 20,000 numbers the shapes), a notebook the same with shaded weights, for large
+    tables the first and last rows and columns. Raises AttributeError for a result that was not selected.
 
     >>> import attncli
     >>> result = attncli.attention([[1.0, 0.0]], [[1.0, 0.0], [1.0, 0.0]], select=("weights", "output"))
@@ -106,7 +105,7 @@ class Result(RunResult):
     Result(weights (1, 2), output (1, 2))
     """
 
-    # Known to type checkers and editors; an instance has those that were selected.
+    # For type checkers and editors; an instance has the selected ones.
     scores: Array
     capped_scores: Array
     masked_scores: Array
@@ -122,9 +121,9 @@ class Result(RunResult):
 
     @property
     def statistics(self) -> RowStatistics:
-        """What each row of the weights says: `support`, `entropy`, `effective_keys`, `largest`, `largest_key` [… n].
+        """Statistics of the rows of weights: `support`, `entropy`, `effective_keys`, `largest`, `largest_key` [… n].
 
-        Raises AttnError where the weights of a large problem were not selected.
+        Raises AttnError if the weights of a large problem were not selected.
 
         >>> import attncli
         >>> attncli.attention(scores=[[0, 0, -1000]], select="weights").statistics.effective_keys.tolist()
@@ -144,12 +143,12 @@ class Result(RunResult):
     ) -> ExplanationText:
         """Every step from the inputs to the results, with the arithmetic of some cells: `attn compute --explain`.
 
-        `cells` are pairs of a query and a key, each a label, a position from 0, or "*" for every one: `("cat", "sat")`,
-        or a list of such pairs; without them one that teaches is chosen. `head` and `batch` are a position from 0, or
-        "all"; `terms` is the longest sum that is written whole, or "all".
+        `cells` are pairs of a query and a key, each a label, a position from 0, or "*" for all: `("cat", "sat")`, or a
+        list of such pairs; the default is one instructive cell. `head` and `batch` are a position from 0, or "all";
+        `terms` is the longest sum to write in full, or "all".
 
-        The steps of a large problem are computed anew, since its result does not keep them. Raises AttnError where
-        there is no such cell, head or batch item, or memory does not suffice.
+        The steps of a large problem are computed again, since its result does not keep them. Raises AttnError if there
+        is no such cell, head or batch item, or not enough memory.
 
         >>> import attncli
         >>> result = attncli.attention(scores=[[2, 0]], tokens=["cat", "sat"], select="weights")
@@ -170,7 +169,7 @@ class Result(RunResult):
     ) -> ExplanationText:
         """The arithmetic of some cells in each step, without tables: `attn compute --cell`.
 
-        The parameters and what is raised are those of `explain`.
+        Parameters and exceptions are the same as in `explain`.
 
         >>> import attncli
         >>> print(attncli.attention(weights=[[0.5, 0.5]], value=[[1], [3]]).work_out((0, 1)))
@@ -198,14 +197,13 @@ class Result(RunResult):
     ) -> "matplotlib.figure.Figure":
         """The selected results as a figure of Matplotlib, a heat map for each head: `attn compute -o weights.svg`.
 
-        `size` is a width and a height in inches, or a text such as "15x10cm"; without it a figure is as large as it has
-        to be. `head` and `batch` are a position from 0. Masked cells are hatched; an output over one-dimensional keys
-        is a curve. Changes since an earlier result are marked, see `mark_changes_since`; with `changes` the figure has
-        after − before instead. `lines` draws the weights as lines between words. `palette` is viridis, cividis,
-        blues or grey, `font_size` the size of text in points, `dark` a figure for dark ground, `transparent` one
-        without ground.
+        `size` is a width and a height in inches, or a text such as "15x10cm"; by default a figure is as large as
+        necessary. `head` and `batch` are a position from 0. Masked cells are hatched; an output over one-dimensional
+        keys is a curve. Changes since an earlier result are marked, see `mark_changes_since`; with `changes` the figure
+        has after − before instead. `lines` draws the weights as lines between words. `palette` is viridis, cividis,
+        blues or grey, `font_size` the size of text in points, `dark` is for a dark ground, `transparent` for no ground.
 
-        Raises AttnError where Matplotlib is not installed, there are too many heads for a figure, or the size is out of
+        Raises AttnError if Matplotlib is not installed, there are too many heads for a figure, or the size is out of
         range or too small.
 
         >>> import attncli
@@ -245,12 +243,12 @@ class Result(RunResult):
     ) -> "NotebookPage":
         """The page of the result, which a notebook shows in a frame, and `save` writes: `attn compute -o page.html`.
 
-        Numbers can be changed in it, and what they change is computed in the page. It begins at the cell in `cells`,
-        see `explain`, and shows the `head` and the `batch` item at these positions from 0 first; with `guide` it begins
-        with the way of one cell through the steps. A page has every step of a problem that is not too large, otherwise
-        the selected results.
+        Its numbers can be changed, and the page computes the consequences. It begins at the cell in `cells`, see
+        `explain`, and shows the `head` and the `batch` item at these positions from 0 first; with `guide` it begins
+        with the story of one cell, step by step. A page has every step if the problem is not too large, otherwise the
+        selected results.
 
-        Raises AttnError where there is no such cell, head or batch item, or the results are too large for a page.
+        Raises AttnError if there is no such cell, head or batch item, or the results are too large for a page.
 
         >>> import attncli
         >>> page = attncli.attention([[2, 0]], [[1, 0], [0, 1]], [[10], [20]]).page(title="One query")
@@ -271,14 +269,14 @@ class Result(RunResult):
         return NotebookPage(view)
 
     def to_pandas(self, name: str) -> "pandas.DataFrame":
-        """A selected result, or another step that was kept, as a data frame of pandas, with the tokens as its labels.
+        """A selected result, or another kept step, as a data frame of pandas, with the tokens as its labels.
 
-        `weights` [n m] have a row for each query and a column for each key; of [b h n m] the rows have a MultiIndex of
-        batch, head and query, so that `frame.loc[0, 1]` is a head. Equal tokens stay equal. "statistics" has the
-        statistics of each row of the weights, a column each.
+        `weights` [n m] have a row for each query and a column for each key; for [b h n m] the rows have a MultiIndex of
+        batch, head and query, so that `frame.loc[0, 1]` is a head. Repeated tokens keep equal labels. "statistics" has
+        the statistics of each row of the weights, a column each.
 
-        Raises AttnError where pandas is not installed, or a step of a large problem was not kept, UnknownNameError
-        where there is none of that name.
+        Raises AttnError if pandas is not installed, or a step of a large problem was not kept, UnknownNameError if
+        there is no such name.
 
         >>> import attncli
         >>> result = attncli.attention(weights=[[0.5, 0.5]], value=[[1], [3]], tokens=["cat", "sat"], select="weights")
@@ -305,15 +303,15 @@ class Result(RunResult):
         """Write the selected results to a file, whose suffix picks the format: `attn compute -o`.
 
         Tables are `.txt`, `.md` and `.tex`, data `.json`, `.yaml`, `.csv`, `.tsv`, `.npy`, `.npz` and `.safetensors`,
-        figures `.svg`, `.png` and `.pdf`, and `.html` is the page, which has every step of a problem that is not too
-        large; `.py` is a script of NumPy that computes them again, `.ipynb` a notebook. `head` and `batch` choose a
-        head and a batch item by their positions from 0. `decimals` are those of rounded numbers, by default 4, in
-        figures 2; CSV has every digit without them. `title` is that of a figure, page or document, `size` of a figure:
-        "15x10cm", or a width and a height in inches, and so are `palette`, `font_size`, `dark` and `transparent`, see
-        `figure`. A file of that name is replaced when all is written.
+        figures `.svg`, `.png` and `.pdf`; `.html` is the page, which has every step if the problem is not too large;
+        `.py` is a script of NumPy that computes them again, `.ipynb` a notebook. `head` and `batch` choose a head and a
+        batch item by their positions from 0. `decimals` applies to rounded numbers, by default 4, in figures 2; CSV has
+        every digit without it. `title` belongs to a figure, page or document, `size` to a figure: "15x10cm", or a width
+        and a height in inches; so do `palette`, `font_size`, `dark` and `transparent`, see `figure`. An existing file
+        is replaced only after everything is written.
 
-        Raises AttnError where the suffix names no format, a parameter has no effect in the format, a package that it
-        needs is not installed, or the file can't be written.
+        Raises AttnError if the suffix names no format, a parameter has no effect in the format, a required package is
+        not installed, or the file can't be written.
 
         >>> import attncli
         >>> attncli.attention([[2, 0]], [[1, 0], [0, 1]]).save("output.npz", title="The output")
@@ -334,10 +332,9 @@ class Result(RunResult):
             file.save(part.view(self, explain=False, before=self._before), is_rounded=is_rounded)
 
     def mark_changes_since(self, before: "Result") -> "Result":
-        r"""The same result, whose tables mark the numbers that changed: ▲ rose, ▼ fell, ◆ changed otherwise.
+        r"""The same result, whose tables mark the changed numbers: ▲ rose, ▼ fell, ◆ changed otherwise.
 
-        A table of another shape than before has no marks; arrays are not copied. Raises AttnError where `before` is no
-        Result.
+        A table whose shape changed has no marks; arrays are not copied. Raises AttnError unless `before` is a Result.
 
         >>> import attncli
         >>> problem = attncli.Problem(scores=[[2, 0]])
@@ -355,13 +352,13 @@ class Result(RunResult):
         return marked
 
     def _check_kept(self, name: str) -> None:
-        """Raise AttnError where a step of a large problem was computed, and not kept."""
+        """Raise AttnError if a step of a large problem was computed, but not kept."""
         if name not in self.trace and self.trace.plan.find(name) is not None:
             hint = f"select it too: select={(*self.select, name)}"
             raise AttnError("was not kept: the problem is large", where=name, hint=hint)
 
     def _view_of_steps(self, part: ShownPart, *, explain: bool) -> View:
-        """The view of a part of every step; steps that were not kept, of a large problem, are computed anew."""
+        """The view of a slice of every step; steps that a large problem did not keep are computed again."""
         before = None if self._before is None else _with_every_step(self._before)
         return part.view(_with_every_step(self), explain=explain, before=before)
 
@@ -375,7 +372,7 @@ class Result(RunResult):
 
 
 def of_computed(result: RunResult) -> Result:
-    """The result of an engine as Python shows it; arrays are not copied, nor names checked again."""
+    """An engine's result for Python; it copies no arrays, and does not check names again."""
     shown = Result.__new__(Result)
     vars(shown).update(vars(result))
     return shown
@@ -384,13 +381,13 @@ def of_computed(result: RunResult) -> Result:
 def _earlier(before: object) -> Result:
     """The earlier result itself; raises AttnError for anything else."""
     if not isinstance(before, Result):
-        hint = "give what compute or attention returned earlier"
+        hint = "give an earlier result of compute or attention"
         raise AttnError(f"{repr_excerpt(before)} is not a Result", where="before", hint=hint)
     return before
 
 
 def _with_every_step(result: RunResult) -> RunResult:
-    """The result with all of its steps: itself, or where they were not kept, one that is computed again."""
+    """The result with all of its steps: itself, or, if they were not kept, a recomputed one."""
     trace = result.trace
     if all(node.name in trace for node in trace.plan.nodes):
         return result
@@ -399,7 +396,7 @@ def _with_every_step(result: RunResult) -> RunResult:
 
 @dataclass(frozen=True)
 class SavedFile:
-    """A file to be written: its name, its format, and the title and the style of a figure that the user has given."""
+    """A file to write: its name, its format, and the user's title and style for a figure."""
 
     name: str
     format: OutputFormat
@@ -410,8 +407,8 @@ class SavedFile:
     def of(cls, path: object, title: object, style: Mapping[str, Any]) -> "SavedFile":
         """The file of a path.
 
-        Raises AttnError where it is not a path with the suffix of a format, where title or style is none, and where the
-        format has none.
+        Raises AttnError if it is not a path with the suffix of a format, if title or style is invalid, or if the format
+        has none.
         """
         if not isinstance(path, (str, PathLike)):
             hint = 'give the name of a file, such as "page.html"'
@@ -433,10 +430,10 @@ class SavedFile:
         raise AttnError(f"has no effect: {self.format.name} {reason}", where=parameter, hint="leave it out")
 
     def save(self, view: View, *, is_rounded: bool = False) -> None:
-        """Write a view; a file of that name is replaced when all is written; CSV has its decimals where it is rounded.
+        """Write a view, replacing an existing file at the end; CSV has the view's decimals if rounding was requested.
 
-        What the format can't show of it is a warning. Raises AttnError where it can't hold the view, or the file can't
-        be written.
+        Warnings name the content that the format can't show. Raises AttnError if it can't hold the view, or the file
+        can't be written.
         """
         view = replace(view, title=self.title, style=self.style)
         try:
@@ -450,7 +447,7 @@ class SavedFile:
             write_view(view, self.format, stream, target=target)
 
     def check(self, view: View) -> None:
-        """Raise AttnError where the format has no room for what a view shows."""
+        """Raise AttnError if the format can't hold the view's content."""
         row, plan = self.format, view.result.trace.plan
         row.check_results(plan, view.names, view.positions)
         if row.holds_one_array and len(view.names) != 1:

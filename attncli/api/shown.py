@@ -1,4 +1,4 @@
-"""How results, reports and comparisons show themselves in Python: as text of 80 columns, and as HTML in a notebook."""
+"""How results, reports and comparisons display in Python: as text of 80 columns, and as HTML in a notebook."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from attncli.render.view import View
 
 
 def document_text(document: Document) -> str:
-    """A document as text, for which no terminal is asked, with keywords in place of options."""
+    """A document as text, independent of any terminal, with keywords in place of options."""
     return "".join(terminal.render(with_texts(document, with_keywords), TextTarget(PAGE_WIDTH))).rstrip("\n")
 
 
@@ -21,12 +21,12 @@ def document_html(document: Document, notes: Sequence[str] = ()) -> str:
 
 
 def view_text(view: View) -> str:
-    """What a view shows, as text."""
+    """A view as text."""
     return document_text(document_of(view))
 
 
 def view_html(view: View) -> str:
-    """What a view shows, as tables of HTML, with the warnings of its result and what its convention does not have."""
+    """A view as tables of HTML, with its result's warnings and options that its convention lacks."""
     trace = view.result.trace
     convention = trace.problem.convention
     notes = (*(convention.remarks if convention is not None else ()), *trace.notes)

@@ -1,4 +1,4 @@
-"""A trial of a function from Python: `try_function(attention, causal=True)`, and what it returns."""
+"""A trial of a function from Python: `try_function(attention, causal=True)`, and its report."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -25,10 +25,10 @@ __all__ = ["Trial", "try_function"]
 
 
 class Trial:
-    """What a trial of a function found, as `try_function` returns it; `print(trial)` shows what `attn try` does.
+    """The findings of a trial, as `try_function` returns them; `print(trial)` shows the report of `attn try`.
 
-    A trial is true where the function passes, so that `assert try_function(…)` means what it says; `raise_for_failure`
-    says also what is wrong.
+    A trial is true if the function passes, so that `assert try_function(…)` works; `raise_for_failure` also gives the
+    reason.
     """
 
     def __init__(self, data: TrialReport) -> None:
@@ -41,7 +41,7 @@ class Trial:
 
     @property
     def tried(self) -> int:
-        """How many inputs were tried, without those that the function refuses."""
+        """How many inputs were tried, without inputs that the function rejects."""
         return self._data.count
 
     @property
@@ -51,21 +51,21 @@ class Trial:
 
     @property
     def explained_by(self) -> Sequence[Explanation]:
-        """The slips that explain what it gave: each has `slips`, their names, a `sentence` and `parameters`."""
+        """The slips that explain its results: each has `slips`, their names, a `sentence` and `parameters`."""
         return self._data.explanations
 
     @property
     def right_with(self) -> Sequence[str]:
-        """The options of conventions with which it is right where it gave wrong numbers, such as `--as flash`."""
+        """The options of conventions with which it is right, if it gave wrong numbers, such as `--as flash`."""
         return self._data.right_with
 
     @property
     def smallest(self) -> Problem | None:
-        """The smallest input on which it fails, as a problem that can be computed; None where it passes."""
+        """The smallest input on which it fails, as a problem to compute; None if it passes."""
         return None if self._data.smallest is None else Problem.of_spec(self._data.smallest.problem)
 
     def raise_for_failure(self) -> None:
-        """Raise AssertionError, whose message is the report, where it fails; do nothing otherwise."""
+        """Raise AssertionError, whose message is the report, if it fails; do nothing otherwise."""
         __tracebackhide__ = True  # pytest shows the line of the test
         if not self.passes:
             raise AssertionError(str(self))
@@ -100,21 +100,21 @@ def try_function(
     convention: str | None = None,
     **keys: Unpack[ProblemKeys],
 ) -> Trial:
-    """Call a function on inputs that reveal mistakes, and make the smallest on which it fails as small as can be.
+    """Call a function on inputs that reveal mistakes, and shrink the smallest input on which it fails.
 
-    The function takes queries, keys and values, and what else its parameters are named after: `mask`, `is_causal`,
-    `sm_scale`. How it takes them is found by trying, or said by `arrays` ("numpy" or "torch") and the key `layout`
-    ("bnhd"). The other `keys` say what it computes, `causal=True`, as a `convention` reads them. It returns the output,
-    or with it what `returns` names: `("output", "lse")`.
+    The function takes queries, keys and values, and inputs named like its other parameters: `mask`, `is_causal`,
+    `sm_scale`. A search finds their form, unless `arrays` ("numpy" or "torch") and the key `layout` ("bnhd") give it.
+    The other `keys` say what it computes, `causal=True`, as a `convention` reads them. It returns the output, or also
+    the results that `returns` names: `("output", "lse")`.
 
-    Besides some hundred chosen inputs so many `inputs` are drawn from the key `seed`. With `backward=True` gradients by
-    PyTorch's autograd are tried too, or those of a function of q, k, v and grad_output. In place of the derived
-    tolerance numbers may differ by `atol + rtol · |expected|`.
+    In addition to some hundred chosen inputs, it draws so many `inputs` from the key `seed`. With `backward=True` it
+    also tries gradients by PyTorch's autograd, or by a function of q, k, v and grad_output. Instead of the derived
+    tolerance, numbers may differ by `atol + rtol · |expected|`.
 
-    The function is called in this process, without a time limit: `attn try` calls it in one of its own, where it may
-    crash or not end.
+    It calls the function in this process, without a time limit: `attn try` uses a separate process, where the function
+    may crash or not end.
 
-    Raises AttnError where it can't be called so, or refuses every input, or a key or another argument is wrong.
+    Raises AttnError if it can't be called so, or rejects every input, or a key or another argument is wrong.
 
     >>> import numpy as np
     >>> def attention(q, k, v):
@@ -163,5 +163,5 @@ def try_function(
 
 
 def _tolerance(value: float | None, name: str) -> float | None:
-    """A tolerance as a number from 0; None where it is not given. Raises AttnError for any other value."""
+    """A tolerance as a number from 0; None if it is absent. Raises AttnError for any other value."""
     return None if value is None else to_number_from(value, (name,), 0)

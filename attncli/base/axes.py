@@ -54,7 +54,7 @@ SYMBOLS: Mapping[str, str] = {
     "context": "C",
 }
 
-# The role of what an operator computes, by the kind of the operator.
+# The role of an operator's result, by its kind.
 RESULT_OF_KIND: Mapping[str, str] = {
     "score": "scores",
     "normalize": "weights",
@@ -75,9 +75,9 @@ class Signature:
 
 @dataclass(frozen=True, eq=False)
 class Length:
-    """The length of a letter's axis, and the array that has it, as an error names it: `key has 3 rows (m)`.
+    """The length of a letter's axis, and the array that has it, in an error's words: `key has 3 rows (m)`.
 
-    `key` is the key of that array, where it is one of a problem.
+    `key` is the array's key, if a problem gives it.
     """
 
     size: int
@@ -97,7 +97,7 @@ def parse(text: str) -> Signature:
 
 
 def legend(axes: Iterable[str]) -> str:
-    """What the letters of axes mean, those of `e+d` and `h·e` too, in the order of LEGEND.
+    """The meaning of the axes' letters, also in `e+d` and `h·e`, in the order of LEGEND.
 
     >>> legend(["m", "n"]), legend(["h·e", "o"])
     ('n queries, m keys', 'h query heads, e value features, o output features')
@@ -141,10 +141,10 @@ def bind_axes(
 ) -> None:
     """Bind the letters of one array to the lengths of its last axes, in `lengths`.
 
-    A letter that is bound already must agree; `e+d` must be the sum of two bound letters. The array may have the axes
-    named in `leading` (batch, heads) before its own. `path` is the array's name, or a key and a parameter.
+    A letter that is already bound must agree; `e+d` must be the sum of two bound letters. The axes in `leading` (batch,
+    heads) may come before the array's own. `path` is the array's name, or a key and a parameter.
 
-    Raises AttnError that names both arrays where two of them disagree.
+    Raises AttnError, which names both arrays, if two of them disagree.
 
     >>> lengths = {}
     >>> bind_axes(lengths, "query", ("n", "d"), (3, 7))

@@ -1,4 +1,4 @@
-"""A crash: an exception that no code foresaw, as one line that says how to report it; its traceback where asked for."""
+"""The report of an internal error: one line, and its traceback on request."""
 
 import os
 import traceback
@@ -10,10 +10,10 @@ _MAX_MESSAGE = 100  # characters of the exception's own message
 
 
 def crash_report(error: BaseException) -> str:
-    r"""What to print for an exception that no code foresaw: its type and place, and how to report it.
+    r"""The text for an unexpected exception: its type and location, and how to report it.
 
-    The place is the innermost line of this package that it came through. An exception that was raised from another one
-    is told as that one.
+    The location is the innermost line of this package in the traceback. An exception raised from another one is
+    reported as its cause.
 
     >>> crash_report(ValueError("a\nb"))
     'internal error: ValueError (a b); please report this line, the command and its input; ATTN_TRACEBACK=1 shows more'
@@ -31,12 +31,12 @@ def crash_report(error: BaseException) -> str:
 
 
 def is_lack_of_memory(error: Exception) -> bool:
-    """Whether an exception says that memory does not suffice, also to load a library."""
+    """Whether an exception reports a lack of memory, also for loading a library."""
     return isinstance(error, MemoryError) or (isinstance(error, ImportError) and "failed to map segment" in str(error))
 
 
 def _place(error: BaseException) -> str:
-    """The innermost line of this package in a traceback, as ` in attncli/io/csv.py, line 231`; "" where none is."""
+    """The innermost line of this package in a traceback: ` in attncli/io/csv.py, line 231`; "" if there is none."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         path = Path(frame.filename)
         if path.is_relative_to(_PACKAGE):

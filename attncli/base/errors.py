@@ -8,25 +8,23 @@ from typing import Any
 from attncli.base.option_texts import with_keywords
 
 ErrorPath = tuple[str, ...]
-MAX_LISTED = 100  # names, such as those of tokens; of more only some are listed
-FIRST_LISTED = 3  # of these, before the last
-# How alike the letters are of a slip of the keyboard, and at least of another name; of three letters two may change
-# places.
+MAX_LISTED = 100  # names, such as those of tokens; a longer list is shortened
+FIRST_LISTED = 3  # names before the last, if it is shortened
+# Similarity of letters in a typing mistake, and the least for another name; three letters may have two swapped.
 SAME_WORD, SIMILAR, SIMILAR_SHORT = 0.85, 0.7, 0.6
-SHORTEST_WORD = 3  # letters of a word in a name that tells it from others
-MOST_COMPARED = 2000  # names that a wrong one is compared with, as of the tokens of a long text
+SHORTEST_WORD = 3  # letters of a word that identifies a name
+MOST_COMPARED = 2000  # names to compare with; a long text has more tokens
 MOST_PROPOSED = 3  # names that share a word
 _WORDS = re.compile(r"[\W_]+")
 
 
 class AttnError(Exception):
-    """What is wrong, where, and what was expected or what to do: an error that the user can correct.
+    """An error that the user can correct: what is wrong, where, and what to do.
 
-    `where` is one part of a path or several, from the outermost to the innermost: a file, `line 3`, a key, a parameter,
-    `row 2`, `number 3`. `hint` says what was expected or what to do. `subject` is the object that is wrong, where it
-    is a list or a mapping: from it a reader of files finds the line, and of the `entry` of a list that is wrong its
-    own, where it is known. `keys` are those that contradict each other, where
-    the message names them. As a text it has keywords in place of options; `typed` has the options.
+    `where` is a path of one or several elements, from the outermost to the innermost: a file, `line 3`, a key, a
+    parameter, `row 2`, `number 3`. `hint` says what was expected or what to do. `subject` is the wrong list or mapping,
+    and `entry` the wrong entry of a list: a reader of files finds the line from them. `keys` are keys that contradict
+    each other, if the message names them. As a text it has Python keywords; `typed` has the options.
 
     >>> str(AttnError("is not a number", where=("p.yaml", "line 3", "w_q", "row 2"), hint="write 0 for nothing"))
     'p.yaml, line 3, w_q, row 2: is not a number; write 0 for nothing'
@@ -52,12 +50,12 @@ class AttnError(Exception):
 
     @property
     def where(self) -> str | None:
-        """The parts of the path as text: `p.yaml, line 3, w_q`; None where there are none."""
+        """The path as text: `p.yaml, line 3, w_q`; None if it is empty."""
         return ", ".join(self.path) or None
 
     @property
     def typed(self) -> str:
-        """The error as the command line prints it, with the options that can be typed."""
+        """The error as the command line prints it, with options as they are typed."""
         return self._at_its_place(f"{self.message}{f'; {self.hint}' if self.hint else ''}")
 
     def __str__(self) -> str:
@@ -67,7 +65,7 @@ class AttnError(Exception):
         return f"{self.where}: {text}" if self.path else text
 
     def at(self, *parts: str) -> "AttnError":
-        """The same error, with parts put before its path.
+        """The same error, with elements put before its path.
 
         >>> str(AttnError("is empty", where="row 2").at("p.yaml", "w_q"))
         'p.yaml, w_q, row 2: is empty'
@@ -77,7 +75,7 @@ class AttnError(Exception):
 
 
 class UnknownNameError(AttnError, KeyError):
-    """A name that is not in a list of names; the hint suggests the nearest one, or lists them, or some of many.
+    """A name that is not in a list of names; the hint suggests the nearest one, or lists them.
 
     >>> str(UnknownNameError("key", "hedas", ["heads", "seed"], where="p.yaml"))
     "p.yaml: unknown key 'hedas'; did you mean 'heads'?"
@@ -100,22 +98,22 @@ class UnknownNameError(AttnError, KeyError):
         super().__init__(f"unknown {what} {name!r}", where=where, hint=hint, subject=subject)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The error of a worker process is pickled; without this it would be made anew from its message alone.
+        # A worker process pickles its error; without this unpickling would call the class with the message alone.
         return _restore, (type(self), self.message), vars(self)
 
 
 def _list_names(names: Sequence[str]) -> str:
-    """Names in a line; of many the first and the last, and how many there are."""
+    """Names in a line; a long list is cut to the first ones, the last one and the count."""
     if len(names) <= MAX_LISTED:
         return ", ".join(names)
     return f"{', '.join(names[:FIRST_LISTED])}, …, {names[-1]} ({len(names)} in all)"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """The question whether the nearest of some names was meant, or of a few; None where none is near.
+    """The question whether one of the nearest names was meant; None if no name is near.
 
-    Near is a name with nearly the same letters, or one whose words are among those of the wrong name; capitals and the
-    hyphens before an option do not count. Of very many names the first ones are compared.
+    A name is near if its letters are nearly the same, or if the wrong name has its words. Capitals and the hyphens
+    before an option do not count. Of very many names only the first ones are compared.
 
     >>> did_you_mean("Casual", ["causal", "window"])
     "did you mean 'causal'?"
@@ -133,7 +131,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
 
 
 def _sharing_words(wrong: str, names: Iterable[str]) -> list[str]:
-    """The names with the word that the wrong name begins with, or else the next; none where they are many."""
+    """The names with the first word of the wrong name, or else with its next word; none if they are many."""
     found: dict[int, list[str]] = {}
     for name in names:
         words = [word for word in _WORDS.split(name) if len(word) >= SHORTEST_WORD]
@@ -144,7 +142,7 @@ def _sharing_words(wrong: str, names: Iterable[str]) -> list[str]:
 
 
 def _start_of_word(word: str, text: str) -> int | None:
-    """Where a word begins in a text, as a word of its own or, if it is long, at the start or the end of another."""
+    """Where a text has a word: as a whole word or, if it is long, at the start or the end of another."""
     pattern = rf"(?<![^\W_]){re.escape(word)}(?![^\W_])"
     if len(word) > SHORTEST_WORD:
         pattern = rf"(?<![^\W_]){re.escape(word)}|{re.escape(word)}(?![^\W_])"
@@ -153,7 +151,7 @@ def _start_of_word(word: str, text: str) -> int | None:
 
 
 def missing_package(package: str, extra: str, where: str = "", needs: str = "needs") -> AttnError:
-    """The error of what needs a package that is not installed, but that an extra of this package has.
+    """The error for a missing package that an extra of this package installs.
 
     >>> str(missing_package("watchfiles", "watch", "--watch"))
     "--watch: needs the package watchfiles; install it: pip install 'attncli[watch]'"
@@ -162,5 +160,5 @@ def missing_package(package: str, extra: str, where: str = "", needs: str = "nee
 
 
 def _restore(error_class: type[AttnError], message: str) -> AttnError:
-    """An error without its fields, which copying and unpickling set next."""
+    """Make an error without its fields, which copying and unpickling set next."""
     return error_class.__new__(error_class, message)

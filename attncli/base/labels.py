@@ -1,4 +1,4 @@
-"""Labels: what the entries along the axes of an array are called, and which of them a text names."""
+"""Labels: names for the entries along an array's axes, and the entries that a text selects."""
 
 import re
 from collections import Counter
@@ -12,21 +12,21 @@ from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
 
-EVERY = "*"  # in place of a label or a position: every one
+EVERY = "*"  # instead of a label or a position: every one
 BATCH, HEAD, FEATURE = "batch", "head", "feature"
-# The column of an axis in a long table, by its letter; every other axis has features.
+# The column of an axis in a long table, by its letter; other axes count features.
 COLUMNS: Mapping[str, str] = {"b": BATCH, "h": HEAD, "g": HEAD, "n": "query", "q": "query"} | dict.fromkeys(
     ("m", "m+1", "p", "k"), "key"
 )
 _COUNTED = re.compile(r"(\D+?) ?([0-9]+)", re.ASCII)
 
-# A label or a position: in quotes, where a quote is doubled, or without; and the comma after it.
+# A label or a position, and the comma after it; within quotes a quote is doubled.
 _PART = re.compile(r'\s*(?:"((?:[^"]|"")+)"|([^,]*?))\s*,')
 
 Cells = tuple[int | slice, ...]
 
 
-@lru_cache(maxsize=32)  # every step and every table reads the labels, and there may be a hundred thousand
+@lru_cache(maxsize=32)  # every step and table reads the labels, up to a hundred thousand
 def numbered_labels(word: str, count: int) -> tuple[str, ...]:
     """Labels counted from 1.
 
@@ -37,7 +37,7 @@ def numbered_labels(word: str, count: int) -> tuple[str, ...]:
 
 
 def number_equal_labels(labels: Sequence[str]) -> tuple[str, ...]:
-    """The labels; one that occurs several times has its number after it, as options take it.
+    """The labels; a repeated one gets its number, as options accept it.
 
     >>> number_equal_labels(("the", "cat", "the"))
     ('the#1', 'cat', 'the#2')
@@ -53,7 +53,7 @@ def number_equal_labels(labels: Sequence[str]) -> tuple[str, ...]:
 
 
 def split_labels(text: str) -> list[str]:
-    """The labels or positions between commas; one in double quotes may have commas itself.
+    """The labels or positions between commas; one in double quotes may contain commas.
 
     >>> split_labels("the, cat"), split_labels('the,",",cat'), split_labels('5" pipe')
     (['the', 'cat'], ['the', ',', 'cat'], ['5" pipe'])
@@ -64,7 +64,7 @@ def split_labels(text: str) -> list[str]:
 def find_label(text: str, labels: Sequence[str], *, where: str | ErrorPath) -> list[int]:
     """The positions that a label or a position selects: `cat`, `the` (every one), `the#2` (the second), `0`, `-1`.
 
-    A label has precedence over a position. Raises AttnError where there is neither.
+    A label has precedence over a position. Raises AttnError if there is neither.
 
     >>> find_label("the", ["the", "cat", "the"], where="only")
     [0, 2]
@@ -73,7 +73,7 @@ def find_label(text: str, labels: Sequence[str], *, where: str | ErrorPath) -> l
     >>> find_label("-2", ["the", "cat", "the"], where="only")
     [1]
     """
-    if text in labels:  # of many positions none is a label, mostly
+    if text in labels:  # mostly false, when many positions are looked up
         return [index for index, label in enumerate(labels) if label == text]
     word, mark, number = text.rpartition("#")
     if mark and number.isdecimal():
@@ -90,7 +90,7 @@ def find_label(text: str, labels: Sequence[str], *, where: str | ErrorPath) -> l
 
 
 def find_one_label(text: str, labels: Sequence[str], *, where: str | ErrorPath) -> int:
-    """The one position that a label or a position selects; raises AttnError where several entries have the label."""
+    """The one position that a text selects; raises AttnError if several entries have the label."""
     found = find_label(text, labels, where=where)
     if len(found) > 1:
         hint = f"say which one: {text}#1 is the first"
@@ -99,7 +99,7 @@ def find_one_label(text: str, labels: Sequence[str], *, where: str | ErrorPath) 
 
 
 def column_of_axis(letter: str) -> str:
-    """The column that has the entries of an axis in a long table, by its letter.
+    """The column for the entries of an axis in a long table, by its letter.
 
     >>> column_of_axis("h"), column_of_axis("e")
     ('head', 'feature')
@@ -109,10 +109,10 @@ def column_of_axis(letter: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class LabelledAxis:
-    """An axis of an array, or a part of one: its letter, what its entries are called, and where the first one is.
+    """An axis of an array, or a slice of one: its letter, the labels of its entries, and the first one's position.
 
-    Entries are tokens, or counted: batch items and heads from 0, others from 1 by the letter. `letters` are those by
-    which counted entries may be named, where tables print them under several. `name` is that of the axis in messages.
+    Entries are tokens, or counted: batch items and heads from 0, others from 1 after the letter. `letters` may name
+    counted entries, if tables print them with several. Messages call the axis `name`.
     """
 
     letter: str
@@ -124,17 +124,17 @@ class LabelledAxis:
 
     @property
     def size(self) -> int:
-        """How many entries it has."""
+        """The number of entries."""
         return len(self.labels)
 
     @property
     def noun(self) -> str:
-        """What an entry is called before its number, where they are counted from 0."""
+        """The noun before an entry's number, if they are counted from 0."""
         return AXIS_NOUNS[self.letter] if self.letter in COUNTED_FROM_0 else ""
 
     @property
     def column(self) -> str:
-        """The column that has its entries in a long table."""
+        """The column for its entries in a long table."""
         return column_of_axis(self.letter)
 
     @property
@@ -143,7 +143,7 @@ class LabelledAxis:
         return range(self.start, self.start + self.size) if self.noun else self.labels
 
     def take(self, part: slice) -> "LabelledAxis":
-        """A part of it."""
+        """A slice of it."""
         return replace(self, labels=self.labels[part], start=self.start + (part.start or 0))
 
     def is_counted_label(self, text: str) -> bool:
@@ -152,7 +152,7 @@ class LabelledAxis:
         return match is not None and match[1] in self.letters
 
     def find(self, text: str, key: str) -> int | slice:
-        """The position that a text names, or all of them; raises AttnError, which names the axis of `key`."""
+        """The position that a text names, or all of them; raises AttnError with the name of the axis of `key`."""
         if text == EVERY:
             return slice(None)
         if self.are_tokens:
@@ -174,16 +174,16 @@ class LabelledAxis:
 
     @property
     def _hint(self) -> str:
-        """The entries that there are: `expected 0 to 2, or d1 to d3`."""
+        """The valid entries: `expected 0 to 2, or d1 to d3`."""
         last = self.size - 1
         forms = [("0", str(last)), *([] if self.noun else [(self.labels[0], self.labels[-1])])]
         return f"expected {', or '.join(first if last == 0 else f'{first} to {end}' for first, end in forms)}"
 
 
 def labelled_axis(letter: str, size: int, tokens: tuple[str, ...] | None) -> LabelledAxis:
-    """An axis of so many entries, which are the first of these tokens, or counted where there are none.
+    """An axis of so many entries: the first of these tokens, or counted if there are none.
 
-    One row or column in place of all is called `all`.
+    One row or column that broadcasts to all is called `all`.
 
     >>> labelled_axis("h", 2, None).labels, labelled_axis("e", 1, None).labels, labelled_axis("m", 1, ("a", "b")).labels
     (('head 0', 'head 1'), ('e1',), ('all',))
@@ -197,9 +197,9 @@ def labelled_axis(letter: str, size: int, tokens: tuple[str, ...] | None) -> Lab
 
 @dataclass(frozen=True, eq=False)
 class LabelledArray:
-    """An array, the name that its cells are written by, and its axes.
+    """An array, the name before its cells, and its axes.
 
-    One that is stored out_in `is_transposed`: tables print its last two axes in the other order.
+    An array stored out_in `is_transposed`: tables print its last two axes in the other order.
     """
 
     name: str
@@ -208,13 +208,13 @@ class LabelledArray:
     is_transposed: bool = False
 
     def take(self, parts: Sequence[slice]) -> "LabelledArray":
-        """The part of it that is selected on each axis."""
+        """The slice that is selected on each axis."""
         axes = tuple(axis.take(part) for axis, part in zip(self.axes, parts, strict=True))
-        index: tuple[slice | EllipsisType, ...] = (..., *parts)  # by the ellipsis an array, also without axes
+        index: tuple[slice | EllipsisType, ...] = (..., *parts)  # the ellipsis makes an array even of no axes
         return replace(self, values=self.values[index], axes=axes)
 
     def cell(self, at: int) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        """The positions of a cell on the whole axes, and its labels, from its index in the flattened array."""
+        """A cell's positions on the whole axes, and its labels, from its index in the flattened array."""
         index = tuple(map(int, np.unravel_index(at, self.values.shape)))
         positions = (axis.start + own for axis, own in zip(self.axes, index, strict=True))
         return tuple(positions), self.labels_of_cell(index)
@@ -225,15 +225,15 @@ class LabelledArray:
 
     @property
     def form(self) -> str:
-        """How a cell is written: `w_q[ROW,COLUMN]`."""
+        """The form of a cell's name: `w_q[ROW,COLUMN]`."""
         return f"{self.name}[{','.join(axis.name.upper().replace(' ', '_') for axis in self.axes)}]"
 
     def find(self, index: Sequence[str]) -> Cells:
-        """The index of the cells that a label or a position on each axis names, or `*` for every entry.
+        """The index of the cells that a label, a position or `*` (every entry) on each axis selects.
 
-        A label has precedence over a position; of a matrix that is stored out_in, labels may be in the order in which
-        tables print them. A single batch item or head need not be named. Raises AttnError where there are too few or
-        too many, an axis has no such entry, or several.
+        A label has precedence over a position. For a matrix stored out_in, labels may be in the order of its printed
+        table. A single batch item or head may be left out. Raises AttnError for too few or too many labels, or if an
+        axis has no such entry, or several.
         """
         unnamed = self.axes[: max(len(self.axes) - len(index), 0)]
         if all(axis.noun and axis.size == 1 for axis in unnamed):
@@ -256,8 +256,8 @@ def _is_in_order(axes: Sequence[LabelledAxis], index: Sequence[str]) -> bool:
 
 
 def long_columns(axes: Iterable[LabelledAxis]) -> dict[str, Sequence[Any]]:
-    """The columns of a long table of an array, by name: a row is for each combination of their entries.
+    """The columns of an array's long table, by name: a row for each combination of their entries.
 
-    Batch items and heads come first, 0 where there is no such axis.
+    Batch items and heads come first; they are 0 without such an axis.
     """
     return {BATCH: (0,), HEAD: (0,)} | {axis.column: axis.entries for axis in axes}

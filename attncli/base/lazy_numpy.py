@@ -1,6 +1,6 @@
-"""What is loaded at its first use: NumPy, with two fast questions about arrays, and objects that tables name.
+"""Lazy imports: NumPy, with two fast tests of arrays, and objects that tables name.
 
-Help and completion read the records of operators, whose functions compute with NumPy; they start faster without it.
+Help and completion read the records of operators, whose functions need NumPy; they start faster without it.
 """
 
 from importlib import import_module
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 else:
 
     class Array:
-        """An array of NumPy, `numpy.ndarray`; help shows this name where NumPy is not loaded yet."""
+        """A NumPy array, `numpy.ndarray`; help shows this name before NumPy is loaded."""
 
     class _NumPy:
-        """The module `numpy`: an attribute is looked up once and then kept."""
+        """The module `numpy`: it is imported at the first look-up of an attribute, and keeps each one."""
 
         def __getattr__(self, name: str) -> Any:
             import numpy  # noqa: PLC0415 - NumPy is loaded here, at its first use
@@ -32,15 +32,15 @@ else:
 __all__ = ["Array", "all_finite", "all_true", "as_array", "import_object", "np"]
 
 
-SQUARED_NUMBERS = 8192  # so few are multiplied by one thread of BLAS
-SQUARED_TYPES = "fd"  # NumPy's codes of float32 and float64, whose products are those of BLAS
+SQUARED_NUMBERS = 8192  # BLAS multiplies so few with one thread
+SQUARED_TYPES = "fd"  # NumPy's codes of float32 and float64, which BLAS multiplies
 
 
 def all_finite(numbers: Array) -> bool:
     """Whether no number of an array is NaN or infinite.
 
-    Small arrays are squared, which takes half the time of NumPy's `isfinite`: with `all_true` a tenth of a small call.
-    Arrays that are not NumPy's own, such as those of many digits, answer by their methods.
+    For small arrays a sum of squares takes half the time of NumPy's `isfinite`; with `all_true` this saves a tenth of a
+    small call. Other arrays, such as those of many digits, have methods of their own.
 
     >>> all_finite(np.array([[1.0, 1e300]])), all_finite(np.array([1.0, np.nan])), all_finite(np.array([-np.inf]))
     (True, False, False)
@@ -48,13 +48,13 @@ def all_finite(numbers: Array) -> bool:
     has_squares = (
         type(numbers) is np.ndarray and numbers.size <= SQUARED_NUMBERS and numbers.dtype.char in SQUARED_TYPES
     )
-    if has_squares and isfinite(np.vdot(numbers, numbers)):  # a sum of squares is finite only where every number is
+    if has_squares and isfinite(np.vdot(numbers, numbers)):  # a sum of squares is finite only if every number is
         return True
     return bool(np.isfinite(numbers).all())
 
 
 def all_true(numbers: Array) -> bool:
-    """Whether no number of an array is 0, or False.
+    """Whether an array has neither 0 nor False.
 
     >>> all_true(np.array([0.5, np.nan])), all_true(np.array([0.5, 0.0])), all_true(np.zeros(0))
     (True, False, True)
@@ -65,7 +65,7 @@ def all_true(numbers: Array) -> bool:
 
 
 def as_array(numbers: Any) -> Any:
-    """Numbers as an array; one that is not NumPy's own, such as that of many digits, stays as it is.
+    """Numbers as an array; an array of another kind, such as one of many digits, is returned unchanged.
 
     >>> as_array([1, 2])
     array([1, 2])
@@ -74,7 +74,7 @@ def as_array(numbers: Any) -> Any:
 
 
 def import_object(reference: str) -> Any:
-    """The object that `package.module:name` refers to; raises what importing the module raises.
+    """The object that `package.module:name` names; errors of the import pass through.
 
     >>> import_object("math:floor")(2.5)
     2

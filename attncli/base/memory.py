@@ -1,4 +1,4 @@
-"""Memory: how much this process may still take, whether NumPy fits in it, and sizes in bytes as people write them."""
+"""Memory: how much this process may still use, whether NumPy fits, and sizes in bytes as people write them."""
 
 import os
 import re
@@ -10,22 +10,22 @@ from pathlib import Path
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
 
-ALWAYS_FITS = 2**26  # bytes: so much is taken without asking how much there is
-ENOUGH_FOR_NUMPY = 2**29  # bytes: with fewer it is tried first
+ALWAYS_FITS = 2**26  # bytes: no check of free memory below this
+ENOUGH_FOR_NUMPY = 2**29  # bytes: with less a child process tries first
 ROOM_TO_COMPUTE = 2**25  # bytes: the commands' own modules, threads and small arrays
-MOST_SECONDS = 5  # of processor time: it takes a fifth of one
-MAX_NAMES = 4  # sizes that an error names
+MOST_SECONDS = 5  # of processor time; loading takes a fifth of one
+MAX_NAMES = 4  # sizes in an error
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([KMGTP]?)(i?)B?", re.IGNORECASE | re.ASCII)
 _PREFIXES = ("", "K", "M", "G", "T", "P")
 _MEMINFO = Path("/proc/meminfo")
 _OWN_GROUP = Path("/proc/self/cgroup")
-_GROUPS = Path("/sys/fs/cgroup")  # of processes, that containers and job schedulers set limits for
+_GROUPS = Path("/sys/fs/cgroup")  # process groups, which containers and job schedulers limit
 
 
 def available_memory() -> int | None:
-    """The bytes that this process may still take: free memory and swap, within the limits that are set for it.
+    """The bytes that this process may still use: free memory and swap, within its limits.
 
-    None where the system does not say.
+    None if the system does not say.
     """
     limits = [_free_memory(), _group_limit(), address_space_left()]
     return min((limit for limit in limits if limit is not None), default=None)
@@ -33,19 +33,19 @@ def available_memory() -> int | None:
 
 @cache
 def keep_freed_memory(size: int) -> None:
-    """Let the C library keep blocks of up to so many bytes that are freed, and not give them back to the system.
+    """Let the C library keep freed blocks of up to so many bytes, instead of returning them to the system.
 
-    glibc keeps blocks as large as the largest that it has given back. Before, each array of more than 128 KB costs the
-    system's work on every one of its pages, which for a small table is more than the arithmetic.
+    glibc keeps blocks as large as the largest that it has returned. Before that, the system maps every page of each
+    array above 128 KB again, which for a small table takes longer than the arithmetic.
     """
-    with suppress(MemoryError):  # where there is so little, tables are smaller
+    with suppress(MemoryError):  # with so little memory tables are smaller
         np.empty(size, np.uint8)  # never written, so that it takes no memory
 
 
 def missing_memory(size: int) -> str | None:
-    """What to say of a need of so many bytes that there are not: `needs 39.0 GB of memory and 21.0 GB are free`.
+    """The message that memory is short: `needs 39.0 GB of memory and 21.0 GB are free`.
 
-    None where they are there, or the system does not say.
+    None if the memory suffices, or if the system does not say.
     """
     available = available_memory() if size > ALWAYS_FITS else None
     if available is None or size <= available:
@@ -56,7 +56,7 @@ def missing_memory(size: int) -> str | None:
 def parse_size(text: str, where: str) -> int:
     """The bytes of a size: K, M, G, T and P are powers of 1000, Ki, Mi, Gi, Ti and Pi powers of 1024.
 
-    Raises AttnError where the text is not a size.
+    Raises AttnError if the text is not a size.
 
     >>> parse_size("1.5GiB", "--max-size"), parse_size("500M", "--max-size"), parse_size("80", "--max-size")
     (1610612736, 500000000, 80)
@@ -70,7 +70,7 @@ def parse_size(text: str, where: str) -> int:
 
 
 def format_bytes(size: float) -> str:
-    """A number of bytes, rounded, in the largest unit of which there is one: powers of 1,000.
+    """A number of bytes, rounded, in the largest unit that is not larger: powers of 1,000.
 
     >>> format_bytes(12_800_000_000), format_bytes(1234), format_bytes(12)
     ('12.8 GB', '1.2 kB', '12 bytes')
@@ -82,7 +82,7 @@ def format_bytes(size: float) -> str:
 
 
 def largest_sizes(sizes: Mapping[str, int], total: int) -> list[str]:
-    """The largest of some sizes in bytes, each after its name: at most MAX_NAMES, and of those of 1 % of the total.
+    """The largest sizes, each after its name: at most MAX_NAMES, and each at least 1 % of the total.
 
     >>> largest_sizes({"scores": 4000, "output": 10, "weights": 4000}, 8010)
     ['scores 4.0 kB', 'weights 4.0 kB']
@@ -92,7 +92,7 @@ def largest_sizes(sizes: Mapping[str, int], total: int) -> list[str]:
 
 
 def _free_memory() -> int | None:
-    """The memory and swap that are free or can be freed; where the system does not say that, all of its memory."""
+    """The memory and swap that are free or can be freed; if the system does not say, all of its memory."""
     fields = {}
     if _MEMINFO.exists():
         lines = _MEMINFO.read_text().splitlines()
@@ -105,7 +105,7 @@ def _free_memory() -> int | None:
 
 
 def _group_limit() -> int | None:
-    """The least that the limits of this process's group, and of the groups around it, leave; None without a limit."""
+    """The least that the limits of this process's groups leave, from its own to the outermost; None without a limit."""
     if not _OWN_GROUP.exists():
         return None
     path = next((line[3:] for line in _OWN_GROUP.read_text().splitlines() if line.startswith("0::")), "/")
@@ -116,7 +116,7 @@ def _group_limit() -> int | None:
 
 
 def _limit_of_group(folder: Path) -> int | None:
-    """What the limit of one group leaves, files in memory that can be dropped not counted as used."""
+    """The bytes that one group's limit leaves; cached files that can be dropped do not count as used."""
     try:
         limit = (folder / "memory.max").read_text().strip()
         used = int((folder / "memory.current").read_text())
@@ -146,11 +146,11 @@ def address_space_left() -> int | None:
 
 
 def check_numpy_fits() -> None:
-    """Raise AttnError where the address space that is left does not suffice to load NumPy and to multiply matrices.
+    """Raise AttnError if the remaining address space is too small to load NumPy and multiply matrices.
 
-    Its library of matrix products would end the process, with a status that says that numbers differ, or (of NumPy 2.1)
-    ask for memory for ever. Where little is left a child process tries first; this one multiplies too, because the
-    library keeps the memory that it has once, and asks for no more in the same thread.
+    NumPy's BLAS would end the process, with the status for differing numbers, or (in NumPy 2.1) retry for ever. If
+    little is left, a child process tries first. This process multiplies too: the library then keeps its memory, and
+    needs no more in the same thread.
     """
     left = address_space_left()
     if left is None:
@@ -162,7 +162,7 @@ def check_numpy_fits() -> None:
 
 
 def _fits_in_child() -> bool:
-    """Whether a child process can load NumPy and multiply, and has room left for small problems."""
+    """Whether a child process can load NumPy, multiply, and still has memory for small problems."""
     try:
         child = os.fork()
     except OSError:
@@ -180,17 +180,17 @@ def _fits_in_child() -> bool:
 
 
 def _limit_child() -> None:
-    """Have this process killed after MOST_SECONDS of processor time, or what it has left; it leaves no core file."""
+    """Limit this process to MOST_SECONDS of processor time, or less if its limit is lower; it leaves no core file."""
     import resource  # noqa: PLC0415 - not on Windows
 
     most = resource.getrlimit(resource.RLIMIT_CPU)[1]
     seconds = MOST_SECONDS if most == resource.RLIM_INFINITY else min(MOST_SECONDS, most)
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))  # the hard limit kills, whatever handles signals
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))  # the hard limit kills, despite signal handlers
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def _multiply() -> None:
-    """Load NumPy, and let its library allocate what it needs for products."""
+    """Load NumPy, and let its BLAS allocate its buffers."""
     import numpy  # noqa: PLC0415 - it is loaded here
     import numpy.random  # noqa: PLC0415 - NumPy loads it at its first use
 

@@ -1,8 +1,8 @@
-"""Options in messages and remarks: as keywords for Python, and left out of files, whose readers may have neither."""
+"""Options in messages and remarks: keywords for Python; files leave them out, as a reader may have neither."""
 
 import re
 
-_COMMAND = r"attn [a-z]+(?:'[^']*'|[^;'])*"  # a whole command is there to be typed
+_COMMAND = r"attn [a-z]+(?:'[^']*'|[^;'])*"  # a whole command can be typed
 _VALUE = r"'[^']*'|[^\s;)]+?(?=[,.]?(?:[\s;)]|$))"
 _OPTION = rf"(?<![\w'\"-])--(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)*)(?:[ =](?P<value>{_VALUE}))?"
 _OPTIONS = re.compile(f"{_COMMAND}|{_OPTION}")
@@ -10,15 +10,15 @@ _IN_PARENTHESES = re.compile(r" \([^()]*--[a-z][^()]*\)")
 _CLAUSES = re.compile("(; |: )")
 _VALUED = {"batch", "context", "dtype", "head", "init", "layer", "layout", "normalize", "score", "select", "vocabulary"}
 _WRITTEN = re.compile(r"[A-Z][A-Z,=]*|-?\d\S*|\S*[=:./_]\S*|'.*'")  # values, not the next word of a sentence
-_LITERAL = re.compile(r"[A-Z][A-Z,=]*|-?\d[\d.]*|'.*'|\[.*\]|.*…")  # those that Python writes as they are
+_LITERAL = re.compile(r"[A-Z][A-Z,=]*|-?\d[\d.]*|'.*'|\[.*\]|.*…")  # values that Python writes the same way
 _LIST = re.compile(r"\d+(,\d+)+")
-# What Python has for an option of another name.
+# Keywords of Python that differ from the option.
 _IN_PYTHON = {"as": "convention", "stats": "statistics", "cell": "explain((query, key))", "format": "to_pandas()"}
-_OF_COMMANDS = {"force", "json", "output", "watch"}  # of which Python has none
+_OF_COMMANDS = {"force", "json", "output", "watch"}  # Python has none of these
 
 
 def with_keywords(text: str) -> str:
-    """The text with keywords of Python in place of options of the command line; a command stays as it is.
+    """The text with Python's keywords instead of the command line's options; a whole command stays.
 
     >>> with_keywords("choose one: --batch 0, or --head all; see attn compute --json")
     'choose one: batch=0, or head="all"; see attn compute --json'
@@ -50,7 +50,7 @@ def with_keywords(text: str) -> str:
 
 
 def without_options(text: str) -> str:
-    """The text without the parentheses and the clauses that name options of the command line; whole commands stay.
+    """The text without parentheses and clauses that name options; whole commands stay.
 
     >>> without_options("head 0 of 2 is shown from here on; --head 1 shows another")
     'head 0 of 2 is shown from here on'

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 __version__ = "1.0.0rc1"
 
 DONE = 0
-DIFFERS = 1  # larger ones: something could not be done
+DIFFERS = 1  # larger ones: something failed
 FAILED = 2
 CRASHED = 70  # EX_SOFTWARE of sysexits.h
-INTERRUPTED = 130  # what shells give to a process that SIGINT ended
+INTERRUPTED = 130  # the shells' status for a process ended by SIGINT
 
 EXIT_STATUSES: Mapping[int, str] = {
     DONE: "Done, warnings or not.",

@@ -1,4 +1,4 @@
-"""Text: escaped, shortened, in sentences and as delimited rows; and signs that an encoding lacks, in others.
+"""Text: escapes, excerpts, sentences and delimited rows; and replacements for signs that an encoding lacks.
 
 In ASCII `Sᵢⱼ = Qᵢ·Kⱼ` is `S_ij = Q_i*K_j`.
 """
@@ -11,7 +11,7 @@ from html import escape
 from itertools import groupby
 from typing import TypeVar
 
-SCRIPT_MARKS = {"<sub>": "_", "<super>": "^"}  # Unicode's forms of scripts, and what replaces each
+SCRIPT_MARKS = {"<sub>": "_", "<super>": "^"}  # Unicode's forms of scripts, and their replacements
 # The other signs that this package writes; Unicode itself knows the letters of scripts and the names of Greek ones.
 _SIGNS = {
     "−": "-", "–": "-", "—": "-", "─": "-", "│": "|", "┤": "|", "┌": "+", "┐": "+", "└": "+", "┘": "+", "┬": "+",
@@ -22,7 +22,7 @@ _SIGNS = {
     "½": "1/2",
 }  # fmt: skip
 
-# What turns the direction of the text after it, so that a label may look like another one.
+# They change the direction of the text after them, so that a label may look like another one.
 _OVERRIDES = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -41,7 +41,7 @@ def escape_control(text: str) -> str:
 
 
 def html_text(text: str) -> str:
-    r"""A text as HTML shows it: nothing in it is markup, and control characters are escapes.
+    r"""A text for HTML: without markup, and with control characters as escapes.
 
     >>> html_text("<b>\n")
     '&lt;b&gt;\\n'
@@ -50,7 +50,7 @@ def html_text(text: str) -> str:
 
 
 def escape_unseen(text: str) -> str:
-    r"""The text of several lines with control characters, and those that turn its direction, as escapes.
+    r"""The text of several lines with control characters and changes of direction as escapes.
 
     >>> escape_unseen("a\x1b\u202eb")
     'a\\x1b\\u202eb'
@@ -59,7 +59,7 @@ def escape_unseen(text: str) -> str:
 
 
 def escape_overrides(text: str) -> str:
-    r"""The text with the characters that turn the direction of what follows as escapes that JSON and YAML read back.
+    r"""The text with changes of direction as escapes that JSON and YAML read back.
 
     >>> escape_overrides("a\u202eb")
     'a\\u202eb'
@@ -77,7 +77,7 @@ def join_words(words: Sequence[str]) -> str:
 
 
 def count_of(number: int, noun: str) -> str:
-    """A number of things.
+    """A number and its noun.
 
     >>> count_of(1, "row"), count_of(2, "row"), count_of(0, "query"), count_of(3, "axis")
     ('1 row', '2 rows', '0 queries', '3 axes')
@@ -86,7 +86,7 @@ def count_of(number: int, noun: str) -> str:
 
 
 def there_are(number: int, noun: str) -> str:
-    """That there is a number of things.
+    """A clause with a number and its noun.
 
     >>> there_are(1, "label"), there_are(2, "label")
     ('there is 1 label', 'there are 2 labels')
@@ -111,7 +111,7 @@ def sentence(text: str) -> str:
 
 
 def shorten(text: str, max_length: int = 40) -> str:
-    """The text, cut off with `...` where it is longer than `max_length`.
+    """The text, cut off with `...` if it is longer than `max_length`.
 
     >>> shorten("one two three", 8)
     'one t...'
@@ -127,7 +127,7 @@ def repr_excerpt(value: object) -> str:
     """
     try:
         return shorten(one_line(repr(value)))
-    except (ValueError, RecursionError):  # Python writes no integer of many thousand digits, nor lists nested too deep
+    except (ValueError, RecursionError):  # Python refuses integers of many thousand digits, and deeply nested lists
         return f"<{type(value).__name__} too long to show>"
 
 
@@ -141,7 +141,7 @@ def one_line(text: str) -> str:
 
 
 def most_common(values: Sequence[Value]) -> Value:
-    """The value that occurs most often, of equally common ones the first.
+    """The most common value; of equally common ones the first.
 
     >>> most_common([2, 3, 3, 2])
     2
@@ -150,7 +150,7 @@ def most_common(values: Sequence[Value]) -> Value:
 
 
 def first_duplicate(values: Sequence[Value]) -> Value:
-    """The first of the values that occur more than once; there is one.
+    """The first value that occurs more than once; one must.
 
     >>> first_duplicate(["the", "cat", "sat", "cat", "the"])
     'the'
@@ -169,10 +169,10 @@ def delimited_rows(rows: Iterable[Sequence[object]], delimiter: str = ",") -> st
 
 
 def delimited_cell(cell: object, delimiter: str) -> str:
-    """A number as Python writes it, or text, in quotes where readers would otherwise change it.
+    """A number as Python writes it, or text, in quotes if readers would otherwise change it.
 
-    Quotes are needed where the text begins with `#` (a comment), has blanks at an end, or has any character that
-    delimits cells in this or another dialect.
+    Text needs quotes if it begins with `#` (a comment), begins or ends with a space, or has a character that delimits
+    cells in this or another dialect.
     """
     if not isinstance(cell, str):
         return str(cell)
@@ -183,7 +183,7 @@ def delimited_cell(cell: object, delimiter: str) -> str:
 
 
 def without_formula(text: str) -> str:
-    """A text with an apostrophe before it where spreadsheets take it for a formula; a number as it is.
+    """A text, with an apostrophe before it if spreadsheets would read a formula; a number stays.
 
     >>> without_formula("=1+1"), without_formula("-1.5"), without_formula("cat")
     ("'=1+1", '-1.5', 'cat')
@@ -202,15 +202,14 @@ def json_excerpt(value: object) -> str:
 
     try:
         return shorten(json.dumps(value, ensure_ascii=False, default=repr))
-    except (TypeError, ValueError, RecursionError):  # keys that JSON does not have, or what can't be written at all
+    except (TypeError, ValueError, RecursionError):  # keys or values that JSON does not have
         return repr_excerpt(value)
 
 
 def transliterate(text: str, encoding: str) -> str:
-    r"""The text with the signs that an encoding lacks in characters that it has.
+    r"""The text with replacements for the signs that an encoding lacks.
 
-    A letter with an accent loses it; a character that nothing is known of, such as one of a label in another script,
-    becomes an escape: `\u732b`.
+    A letter loses its accent; an unknown character, such as a label's in another script, becomes an escape: `\u732b`.
 
     >>> transliterate("Sᵢⱼ = 2σ² √d·pos θ → −∞", "ascii")
     'S_ij = 2 sigma^2 sqrt(d)*pos theta -> -inf'
@@ -224,7 +223,7 @@ def transliterate(text: str, encoding: str) -> str:
     if "√" in lacking:
         text = re.sub(r"√([\w.]+)", r"√(\1)", text)
     if "·" in lacking:
-        text = re.sub(r"(?<=\S)·(?=\S)", "*", text)  # a product; elsewhere it is a sign of masks
+        text = re.sub(r"(?<=\S)·(?=\S)", "*", text)  # a product; with spaces it is a sign of masks
     written, is_replaced = "", False
     for form, characters in groupby(text, lambda c: (script_form(c) or c) if c in lacking else ""):
         run = "".join(characters)
@@ -268,7 +267,7 @@ def greek_name(character: str) -> str | None:
 
 
 def _replacement(form: str, run: str) -> str:
-    """What replaces a run of characters of one form: scripts, or one character, repeated."""
+    """The replacement for a run of characters of one form: scripts, or one character, repeated."""
     if form in SCRIPT_MARKS:
         return SCRIPT_MARKS[form] + plain_script(run)
     return (_SIGNS.get(form) or greek_name(form) or _escape(form)) * len(run)

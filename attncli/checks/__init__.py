@@ -1,1 +1,1 @@
-"""Check: is what is expected of a problem right, and where does it first go wrong."""
+"""Check: are the expected numbers of a problem right, and which step differs first."""

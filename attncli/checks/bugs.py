@@ -1,4 +1,4 @@
-"""Bugs of public projects in attention, as data in `bugs.yaml`: what was wrong, the source, the slip that names it."""
+"""Bugs of public projects in attention, as data in `bugs.yaml`: the mistake, its source, and its slip."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,15 +10,15 @@ from attncli.io import yaml
 from attncli.problem.numbers import to_number
 
 FILE = "bugs.yaml"
-DRAWN = ("query", "key", "value")  # where a problem gives neither these nor embeddings
+DRAWN = ("query", "key", "value")  # for a problem without these and without embeddings
 SEED = 1
 
 
 @dataclass(frozen=True)
 class Bug:
-    """One bug: its source, `owner/project#number`, what was wrong, and the slip that names it.
+    """One bug: its source `owner/project#number`, the mistake, and its slip.
 
-    `problem` has the keys of small inputs that show it, `parameters` the number of the slip that is found on them.
+    `problem` has the keys of small inputs that show it, `parameters` the number that the check finds on them.
     """
 
     source: str
@@ -29,7 +29,7 @@ class Bug:
 
     @property
     def url(self) -> str:
-        """The page of the issue, or of the pull request, which GitHub shows at the same address."""
+        """The page of the issue, or of the pull request, which has the same address on GitHub."""
         project, _, number = self.source.partition("#")
         return f"https://github.com/{project}/issues/{number}"
 
@@ -48,7 +48,7 @@ def bugs() -> Mapping[str, Bug]:
 
 
 def _bug(source: str, *, problem: Mapping[str, Any], parameters: Mapping[str, Any] | None = None, **row: str) -> Bug:
-    """The bug of a row, with the arrays that are drawn and the numbers that are expressions."""
+    """The bug of a row, with its drawn arrays and evaluated expressions."""
     numbers = {name: _number(value, name) for name, value in (parameters or {}).items()}
     return Bug(source, problem=_with_drawn_arrays(problem), parameters=numbers, **row)
 
@@ -60,12 +60,12 @@ def _number(value: Any, name: str) -> float | tuple[float, ...]:
 
 
 def _with_drawn_arrays(problem: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The keys, and normal random numbers for the arrays that are not given."""
+    """The keys, with normal random numbers for missing arrays."""
     drawn = {} if "embeddings" in problem else dict.fromkeys(DRAWN, "normal")
     sizes = {"d_v": problem["d_k"]} if "d_k" in problem else {}
     return {**drawn, **sizes, "seed": SEED, **problem}
 
 
 def summaries_of_bugs() -> Iterator[tuple[str, str]]:
-    """The source of each bug, and what it is, with the slip that names it."""
+    """The source and summary of each bug, with its slip."""
     yield from ((bug.source, f"{bug.sentence} ({bug.slip})") for bug in bugs().values())

@@ -1,4 +1,4 @@
-"""Slips that explain the same numbers: which of them are the same on these inputs, and what would tell them apart."""
+"""Slips that explain the same numbers: which are equivalent on these inputs, and a number that separates the others."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,15 +12,15 @@ from attncli.checks.slips.parts import Part, SearchLimits, first_part
 from attncli.checks.slips.search import Attempt, in_part, needs_of, run_attempt
 from attncli.problem.spec import FIELDS, ProblemSpec
 
-SAME = 1e-6  # of the largest number of a result: what differs by less is the same
-APART = 0.01  # of the largest number: so much is seen in few digits
+SAME = 1e-6  # share of a result's largest number: smaller differences count as equal
+APART = 0.01  # share of the largest number: a difference that few digits show
 MAX_CANDIDATES = 6
 
 
 def find_telling(checker: Checker, attempts: Sequence[Attempt], problem: ProblemSpec, limits: SearchLimits) -> Telling:
-    """Which of some attempts are the same on these inputs, and one number in which the others differ.
+    """The attempts that are equivalent on these inputs, and a number in which the others differ.
 
-    That number is of a result, or of a part of one, of which none is expected.
+    That number belongs to a result, or a cell of one, without expected numbers.
     """
     some = attempts[:MAX_CANDIDATES]
     needs = needs_of(some)
@@ -46,14 +46,14 @@ def find_telling(checker: Checker, attempts: Sequence[Attempt], problem: Problem
 def _values(
     attempts: Sequence[Attempt], problem: ProblemSpec, part: Part, names: Sequence[str]
 ) -> Mapping[str, Sequence[Array]]:
-    """The results of each attempt, made in a part of a problem, that all of them have in the same shape."""
+    """The results of each attempt at a part of a problem that all of them compute in the same shape."""
     made = [run_attempt(in_part(attempt, problem, part), names) for attempt in attempts]
     values = {name: [as_floats(own[name]) for own in made] for name in names if all(name in own for own in made)}
     return {name: arrays for name, arrays in values.items() if len({x.shape for x in arrays}) == 1}
 
 
 def _same(values: Mapping[str, Sequence[Array]], count: int) -> Sequence[Sequence[int]]:
-    """The attempts in groups that have the same numbers in every result."""
+    """The attempts, grouped by equal numbers in every result."""
     groups: list[list[int]] = []
     for at in range(count):
         for group in groups:
@@ -73,9 +73,9 @@ def _is_same(first: Array, second: Array) -> bool:
 def _cell(
     checker: Checker, name: str, part: Part, arrays: Sequence[Array], least: float
 ) -> tuple[tuple[str, ...], tuple[float, ...]] | None:
-    """The labels of the cell in which all of some arrays of a part differ most, and their numbers there.
+    """The labels of the cell at which some arrays of a part differ most, and their numbers there.
 
-    None where they differ by less than a part of the largest number, or where every such number is expected.
+    None if they differ by less than a share of the largest number, or if every such number is expected.
     """
     axes = checker.trace.plan[name].axes
     both = np.sort(np.stack([np.where(np.isfinite(x), x, 0) for x in arrays]).astype(np.float64), axis=0)
@@ -94,7 +94,7 @@ def _cell(
 
 
 def _drawn(problem: ProblemSpec) -> ProblemSpec:
-    """The problem with numbers drawn from a normal distribution in place of those of its arrays."""
+    """The problem with normal random numbers in place of its arrays."""
     stream = np.random.default_rng(0)
     drawn: dict[str, Any] = {}
     for name in FIELDS:

@@ -1,4 +1,4 @@
-"""A check: a problem computed, and each quantity of which numbers are expected compared with them."""
+"""A check: compute a problem, and compare each quantity that has expected numbers."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,11 +10,11 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
 from attncli.checks.compare import Checker, with_relations
 from attncli.checks.expected import CheckedPart, ExpectedNumbers, ExpectedStep, expected_numbers
-from attncli.checks.explanations import explanations, find_explanations, find_unnoticed
+from attncli.checks.explanations import explanations, find_explanations, find_passed, find_unnoticed
 from attncli.checks.part_slips import explain_differences
 from attncli.checks.readings import read_plainly, with_other_steps
 from attncli.checks.report import CheckOptions, CheckReport, Explanation, QuantityCheck
-from attncli.checks.slips.parts import first_part
+from attncli.checks.slips.parts import cell_count, first_part
 from attncli.checks.slips.search import DEFAULT_LIMITS, own_attempt, run_attempt
 from attncli.checks.tolerance import LARGE_PART, compute_reference, median, with_half_units
 from attncli.io.expected import Expected
@@ -26,24 +26,24 @@ from attncli.problem.layout import OWN_LAYOUTS, layout_text
 from attncli.problem.spec import FIELDS, ProblemSpec
 
 DEFAULT = CheckOptions()
-NEAR = 0.1  # of the typical number: those of another order of axes are farther from it
+NEAR = 0.1  # times the typical number: with another order of axes the distance is larger
 
 
 def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptions = DEFAULT) -> CheckReport:
-    """Compare what is expected of a problem with what is computed.
+    """Compare a problem's expected numbers with the computed ones.
 
-    `expected` has, by the names of results or steps, arrays or tensors, nested lists, or nested mappings from labels
-    to numbers; numbers may be TypedNumbers. Raises UnknownNameError where a problem has no result of a name, AttnError
-    where numbers do not fit the result, or where none is expected of what is computed. Gradients are those of
-    the sum of the output where the problem has no `grad_output`.
+    `expected` maps names of results or steps to arrays or tensors, nested lists, or nested mappings from labels to
+    numbers; numbers may be TypedNumbers. Raises UnknownNameError if a problem has no result of a name, AttnError if
+    numbers do not fit the result, or if no computed result has expected numbers. Without `grad_output`, gradients
+    belong to the sum of the output.
 
-    Where nothing at all is expected, and slips that would go unnoticed are looked for, the report has only these: the
-    slips that the inputs can't tell from the right computation in the last result.
+    If nothing is expected and unnoticed slips are requested, the report has only the slips that the last result can't
+    distinguish from the right computation on these inputs.
     """
     has_gradients = any(name.startswith(GRADIENT_PREFIX) for name in expected)
     problem = problem.with_gradient() if has_gradients else replace(problem, grad_output=None)
     searched = problem.default_selection[-1] if not expected and options.finds_unnoticed else ""
-    if searched:  # slips are compared with the reference: of these numbers only their type and their cells count
+    if searched:  # slips are compared with the reference: only the type and cells of these numbers count
         expected = {searched: np.zeros(plan_of(problem)[searched].shape)}
     problem, quantities = with_types_of_bits(problem, read_expected(problem, expected, options))
     if not searched and not any(numbers.is_given.any() for numbers in quantities.values()):
@@ -64,19 +64,21 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
             missed = find_unnoticed(checker)
         untried = tuple(dict.fromkeys((*report.untried, *missed.untried)))
         report = replace(report, unnoticed=explanations(missed.explanations), untried=untried)
+    if options.finds_passed and not searched and cell_count(reference.trace.problem) <= DEFAULT_LIMITS.fit_cells:
+        report = replace(report, passed=find_passed(checker))
     reason = checker.tolerance(searched).reason if searched else ""
     return replace(report, searched=searched, searched_reason=reason)
 
 
 def _explained(report: CheckReport, checker: Checker, expected: Mapping[str, Any]) -> CheckReport:
-    """The report with what explains the numbers that differ: a plain reading, another layout, or mistakes."""
+    """The report with an explanation of the numbers that differ: a plain reading, another layout, or mistakes."""
     other = _other_layout(checker.problem, expected, checker.options)
     if other is not None:
         return replace(report, explanations=(other,), tried_count=1)
     rounded = _rounded_in_the_end(checker)
     if rounded is not None:
         return replace(report, explanations=(rounded,))
-    with np.errstate(all="ignore"):  # what is read may be infinite; a mistake may divide by 0
+    with np.errstate(all="ignore"):  # readings may be infinite; a mistake may divide by 0
         plain = read_plainly(checker, report.results)
         report = replace(report, results=plain.results)
         if plain.explanation is not None and not plain.needs_search:
@@ -101,16 +103,16 @@ def _explained(report: CheckReport, checker: Checker, expected: Mapping[str, Any
 
 
 def _results(checker: Checker) -> tuple[QuantityCheck, ...]:
-    """The quantities compared, with how they are related to one another and to other steps."""
+    """The compared quantities, with their relations to one another and to other steps."""
     compared = [checker.compare(name) for name in checker.quantities]
     related = with_other_steps(checker, with_relations(checker, compared))
     return tuple(_if_transposed(result, checker.quantities[result.name]) for result in related)
 
 
 def _if_transposed(result: QuantityCheck, numbers: ExpectedNumbers) -> QuantityCheck:
-    """A quantity as it is; of one whose rows and columns are exchanged, as its shape tells, no number is right.
+    """A quantity as it is; if its shape shows exchanged rows and columns, no number is right.
 
-    Some may differ besides. Raises AttnError where most do: it has the wrong shape.
+    Some may differ besides. Raises AttnError if most do: it has the wrong shape.
     """
     if numbers.transposed is None:
         return result
@@ -122,9 +124,9 @@ def _if_transposed(result: QuantityCheck, numbers: ExpectedNumbers) -> QuantityC
 
 
 def _looser(checker: Checker, report: CheckReport) -> CheckReport | None:
-    """The report where numbers agree with a half type in every step, or one mistake explains them without that.
+    """The report if numbers agree with a half type in every step, or one mistake otherwise explains them.
 
-    None where they do not agree so. A mistake is the better reason: with it numbers are right but for one rounding.
+    None if they do not agree so. A mistake is the better reason: with it, numbers are right except for one rounding.
     """
     results = tuple(checker.compare_loosely(result) for result in report.results)
     if not all(result.agrees for result in results):
@@ -138,10 +140,10 @@ def _looser(checker: Checker, report: CheckReport) -> CheckReport | None:
 
 
 def _rounded_in_the_end(checker: Checker) -> Explanation | None:
-    """The mistake of numbers that are right but for one rounding to a half type, which their bits tell; else None.
+    """The mistake of numbers whose bits show one rounding to a half type, and are otherwise right; else None.
 
-    Or they are those of a right kernel of that type. Which way a number is rounded that is nearly in the middle does
-    not matter, as it would to an attempt of a slip.
+    A right kernel of that type also gives them. The rounding direction of a number near the middle does not matter, as
+    in an attempt of a slip.
     """
     problem, numbers = checker.problem, checker.quantities
     types = {half_type_of(x.array[x.is_given]) if is_wide(x) else None for x in numbers.values()}
@@ -162,16 +164,16 @@ def _rounded_in_the_end(checker: Checker) -> Explanation | None:
 
 
 def _other_layout(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptions) -> Explanation | None:
-    """The order of the axes of queries, keys and values with which all numbers agree; None where none was left open."""
-    quiet = replace(options, tries_slips=False, finds_unnoticed=False)
+    """The order of axes of queries, keys and values with which all numbers agree; None if the order was given."""
+    quiet = replace(options, tries_slips=False, finds_unnoticed=False, finds_passed=False)
     for other in problems_of_other_layouts(problem):
         try:
-            if plan_of(other).axis_length("m") < 2:  # whose value is the result, whatever the weights are
+            if plan_of(other).axis_length("m") < 2:  # if the value is the result, whatever the weights are
                 continue
             if not _is_near(other, read_expected(other, expected, quiet)):
                 continue
             report = check(other, expected, quiet)
-        except AttnError:  # what is expected has another shape
+        except AttnError:  # the expected numbers have another shape
             continue
         sizes = ((result.tolerance, np.max(abs(result.computed), initial=0)) for result in report.results)
         if report.agrees and all(tolerance <= LARGE_PART * size for tolerance, size in sizes):
@@ -182,7 +184,7 @@ def _other_layout(problem: ProblemSpec, expected: Mapping[str, Any], options: Ch
 
 
 def _is_near(problem: ProblemSpec, quantities: Mapping[str, ExpectedNumbers]) -> bool:
-    """Whether what is expected of a part of a problem is near enough for all of it to be compared."""
+    """Whether the expected numbers of a part are near enough to compare all of it."""
     part, plan = first_part(problem, DEFAULT_LIMITS), plan_of(problem)
     own = own_attempt(problem, part=part, on_demand=[name for name in quantities if plan[name].is_on_demand])
     values = run_attempt(own, quantities)
@@ -212,10 +214,10 @@ def read_expected(
 def with_types_of_bits(
     problem: ProblemSpec, quantities: Mapping[str, ExpectedNumbers]
 ) -> tuple[ProblemSpec, Mapping[str, ExpectedNumbers]]:
-    """A problem and expected numbers, in the half type that their bits tell where it is stored in a wider one.
+    """A problem and expected numbers, in the half type that their bits show if a wider type stores them.
 
-    Other programs have no arrays of bfloat16 and write them as float32. A problem is of the type where all its numbers
-    are; expected numbers alone are not: rounding them may be the mistake.
+    Other programs have no bfloat16 arrays and write them as float32. A problem has the type if all its numbers do;
+    expected numbers alone do not decide it: rounding them may be the mistake.
     """
     told = {name: half_type_of(x.array[x.is_given]) for name, x in quantities.items() if is_wide(x)}
     half, own = {name: dtype for name, dtype in told.items() if dtype is not None}, problem.precision.name
@@ -237,7 +239,7 @@ def is_wide(numbers: ExpectedNumbers) -> bool:
 
 
 def _is_of_type(problem: ProblemSpec, dtype: str) -> bool:
-    """Whether all arrays that a problem is given are numbers of a half type, as their bits tell of one at least."""
+    """Whether all given arrays of a problem are numbers of a half type, as the bits of at least one show."""
     arrays = [x for name in FIELDS if isinstance(x := getattr(problem, name), np.ndarray) and x.dtype.kind == "f"]
     return any(half_type_of(x) == dtype for x in arrays) and all(
         (Precision(dtype).round(x) == x)[np.isfinite(x)].all() for x in arrays
@@ -245,9 +247,9 @@ def _is_of_type(problem: ProblemSpec, dtype: str) -> bool:
 
 
 def part_of(plan: Plan, options: CheckOptions) -> CheckedPart:
-    """The head and the batch item that alone are checked, by the letters of their axes.
+    """The head and the batch item to check, by the letters of their axes.
 
-    Raises AttnError where the problem has none of that number.
+    Raises AttnError if the problem has none with that number.
     """
     part = dict[str, int]()
     for letter, position in (("h", options.head), ("b", options.batch)):
@@ -266,9 +268,9 @@ def part_of(plan: Plan, options: CheckOptions) -> CheckedPart:
 
 
 def check_expected(problem: ProblemSpec, expected: Expected, options: CheckOptions, place: str) -> CheckReport:
-    """Check what is expected of a problem; numbers that are asked for and left blank are not right.
+    """Check a problem's expected numbers; blank numbers count as not right.
 
-    Raises AttnError, which names the place of the numbers or of the problem.
+    Raises AttnError, which names the location of the numbers or of the problem.
     """
     by_name = expected.by_name
     try:

@@ -1,4 +1,4 @@
-"""The answers of a class: compared with the exercises as they were handed out, and their grades as CSV."""
+"""The answers of a class: compared with the exercises handed out, and their grades as CSV."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -19,7 +19,7 @@ HEADER = ("name", "right", "of", "first_wrong", "explained_by")
 
 
 def find_handed_out(folder: str, inputs: Inputs) -> dict[str, str]:
-    """The exercises in a folder by the names of the students; raises AttnError where it has none."""
+    """The exercises in a folder by students' names; raises AttnError if it has none."""
     found = {name_of(file): file for file in files_of_problems(folder) if expects_something(file, inputs)}
     if not found:
         raise AttnError("has no exercises", where=folder, hint="name the folder that attn worksheet wrote")
@@ -27,7 +27,7 @@ def find_handed_out(folder: str, inputs: Inputs) -> dict[str, str]:
 
 
 def name_of(file: str) -> str:
-    """The name by which an answer and its exercise are told: that of the file, in lower case.
+    """The name that links an answer to its exercise: the file's, in lower case.
 
     >>> name_of("answers/Ann.xlsx")
     'ann'
@@ -36,7 +36,7 @@ def name_of(file: str) -> str:
 
 
 def as_handed_out(answer: Document, exercise: Document) -> tuple[Document, list[str]]:
-    """The exercise with the answers that are given, and a sentence for each input that is not as it was."""
+    """The exercise with the given answers, and a sentence for each input that was changed."""
     changes = [text for key in FIELDS if (text := _change(key, answer, exercise))]
     expected = answer.get(EXPECTED)
     if expected is None:
@@ -46,7 +46,7 @@ def as_handed_out(answer: Document, exercise: Document) -> tuple[Document, list[
 
 
 def _change(key: str, answer: Document, exercise: Document) -> str:
-    """How a key of an answer differs from that of the exercise; nothing where it does not."""
+    """How a key of an answer differs from the exercise's; empty if it does not."""
     if key not in exercise or key not in answer:
         is_left_out = key in exercise
         return f"{key} is {'left out' if is_left_out else 'new'}" if is_left_out or key in answer else ""
@@ -71,7 +71,7 @@ def _leaves(value: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
 
 
 def _filled(asked: Any, given: Any) -> Any:
-    """What is asked for, null, with the numbers that are given; where these have another form, they alone."""
+    """The requested numbers, null, replaced by the given ones; if these have another form, the given ones alone."""
     if isinstance(asked, Mapping) and isinstance(given, Mapping) and given.keys() <= asked.keys():
         return {key: _filled(part, given.get(key)) for key, part in asked.items()}
     if isinstance(asked, list) and isinstance(given, list) and len(asked) == len(given):
@@ -80,17 +80,17 @@ def _filled(asked: Any, given: Any) -> Any:
 
 
 def grades_csv(outcomes: Iterable[CheckOutcome]) -> str:
-    """The file: a row for each file; a number that is not filled in counts, and is not right.
+    """The file: a row for each answer file; a blank number counts as not right.
 
-    Of one that can't be checked there is the reason in place of the first wrong number, and no count. Text that a
-    spreadsheet takes for a formula, such as a student's name of a file, has an apostrophe before it.
+    If a file can't be checked, the reason replaces the first wrong number, and there are no counts. A text that a
+    spreadsheet reads as a formula, such as a student's name, gets an apostrophe.
     """
     rows = [[without_formula(cell) if isinstance(cell, str) else cell for cell in row] for row in _rows(outcomes)]
     return delimited_rows([HEADER, *rows])
 
 
 def _rows(outcomes: Iterable[CheckOutcome]) -> Iterator[Sequence[object]]:
-    """The row of each file, with all its parts together."""
+    """The row of each file, for all its parts together."""
     for file, parts in groupby(outcomes, key=lambda outcome: outcome.file):
         found = list(parts)
         reports = [outcome.report for outcome in found if outcome.report is not None]
@@ -109,7 +109,7 @@ def _rows(outcomes: Iterable[CheckOutcome]) -> Iterator[Sequence[object]]:
 
 
 def first_wrong(outcome: CheckOutcome) -> str:
-    """The first number that is not right, `weights[word_1,word_3]`; of what is not filled in how much of a result."""
+    """The first number that is not right, `weights[word_1,word_3]`; for blanks, how many a result has."""
     report = outcome.report
     for result in () if report is None else report.results:
         if report is not None and not result.agrees:
@@ -123,7 +123,7 @@ def first_wrong(outcome: CheckOutcome) -> str:
 
 
 def _with_blanks(first: str, blank: int) -> str:
-    """The first wrong number, and how many numbers were left blank where it does not say so of all of them."""
+    """The first wrong number, and how many numbers are blank unless it says that all are."""
     return f"{first}; {blank} blank" if blank and not first.endswith(_not_filled_in(blank)) else first
 
 

@@ -1,4 +1,4 @@
-"""`attn check`: is what is expected of problems right, where does it first differ, and what would explain it."""
+"""`attn check`: are expected numbers right, where do they first differ, and what would explain it."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -53,13 +53,13 @@ if TYPE_CHECKING:
     from attncli.io.problem_files import Document, FilePart
     from attncli.problem.edits import Edit
 
-MAX_CHANGES = 3  # of an exercise that are named
+MAX_CHANGES = 3  # changes of an exercise to name
 NOTHING_EXPECTED = "write expected: {output: …} in the file, or give --against output=FILE"
 
 
 @dataclass(frozen=True)
 class CheckRequest:
-    """What is checked, and how: the keys given as options, what is expected in place of that of the files."""
+    """What to check, and how: keys from options, and expected numbers that replace the files' own."""
 
     keys: Mapping[str, Any]
     against: Sequence[str]
@@ -70,20 +70,20 @@ class CheckRequest:
     strict: bool
     convention: str | None = None
     edits: "Sequence[Edit]" = ()
-    handed_out: Mapping[str, str] = field(default_factory=dict)  # the exercises by the names of the students
+    handed_out: Mapping[str, str] = field(default_factory=dict)  # the exercises by students' names
 
     @property
     def needs_expected(self) -> bool:
-        """Whether files must say what is expected: it is not given as an option, and not only slips are looked for."""
+        """Whether files must have expected numbers: options give none, and more than slips is requested."""
         return not self.against and not self.options.finds_unnoticed
 
 
 @dataclass(frozen=True)
 class Suite:
-    """The files that are checked (None: a problem of options alone).
+    """The files to check (None: a problem of options alone).
 
-    `is_several` is whether several were named, or a folder; `left_out` are files of folders that expect nothing. Of the
-    files, `errors` has those that are folders without a problem, with what is wrong of each.
+    `is_several` is true if several were named, or a folder; `left_out` are files in folders without expected numbers.
+    `errors` has the folders without a problem, with a reason each.
     """
 
     files: Sequence[str | None]
@@ -101,27 +101,27 @@ def check(
     against: list[str] | None = option(
         "Expected: weights='.6 .4', 'weights={cat: {sat: .6}}'.", metavar="NAME=VALUE", complete=complete_expected
     ),
-    rtol: str | None = option("Relative tolerance, in place of that derived.", metavar="X"),
-    atol: str | None = option("Absolute tolerance, in place of that derived.", metavar="X"),
+    rtol: str | None = option("Relative tolerance, instead of the derived one.", metavar="X"),
+    atol: str | None = option("Absolute tolerance, instead of the derived one.", metavar="X"),
     ulp: str | None = option("Tolerance in units in the last place of the type.", metavar="N", is_listed=False),
     slips: bool = flag("Name the mistakes that these inputs would not reveal.", "--slips"),
     reference: bool = flag("Compute the reference with more digits than float64.", "--reference"),
     head: str | None = option("Check one head, counted from 0.", metavar="N", is_listed=False),
     batch: str | None = option("Check one batch item, counted from 0.", metavar="N", is_listed=False),
     precision: int | None = option("Decimals of worked lines; default 4.", metavar="DIGITS", is_listed=False),
-    quiet: bool = flag("Print the verdict, and which of several files differ.", "--quiet", "-q"),
+    quiet: bool = flag("Print the verdict; of several files, those that differ.", "--quiet", "-q"),
     output_options: OutputOptions,
     junit: str | None = option("Also write the verdicts as JUnit's XML, for CI.", metavar="FILE"),
     csv: str | None = option("Also write the grades of a class, a row for each file.", "--csv", metavar="FILE"),
     force: bool = flag("Let --csv replace a file.", "--force", is_listed=False),
-    handed_out: str | None = option("Exercises of attn worksheet: say what was changed.", metavar="FOLDER"),
+    handed_out: str | None = option("Exercises of attn worksheet: report changed inputs.", metavar="FOLDER"),
     edits: EditTexts = None,
     convention: As = None,
     max_size: MaxSize = None,
     strict: Strict = False,
     **keys: Any,
 ) -> None:
-    """Check the problems of files, folders and options (`keys`); several have a line each, one its whole report."""
+    """Check the problems of files, folders and options (`keys`); several get a line each, one a whole report."""
     from attncli.checks.report import CheckOptions
     from attncli.engine.options import RunOptions
 
@@ -146,6 +146,7 @@ def check(
         ulp=_tolerance(ulp, "--ulp"),
         many_digits=reference,
         finds_unnoticed=slips,
+        finds_passed=not quiet and any(limit is not None for limit in (rtol, atol, ulp)),
         run=RunOptions(blas_is_limited=True),
     )
     request = CheckRequest(keys, against or (), options, head, batch, inputs, strict, convention, read_edits(edits))
@@ -166,11 +167,11 @@ def check(
 
 
 def _find_suite(problems: Sequence[str], request: CheckRequest) -> Suite:
-    """The files that are named, and in place of a folder those in it; none: the problem of the options.
+    """The named files, and the files in named folders; without any, the problem of the options.
 
-    With `--against` every file of a folder is checked, with `--slips` every problem, otherwise those in which something
-    is expected. Raises AttnError if the only folder that is named has no problem, or can't be read; of several names
-    the others are checked.
+    With `--against` it checks every file of a folder, with `--slips` every problem, otherwise files with expected
+    numbers. Raises AttnError if the only named folder has no problem or can't be read; among several, the others are
+    checked.
     """
     from attncli.checks.class_answers import name_of
     from attncli.io.problem_files import files_of_problems
@@ -199,7 +200,7 @@ def _find_suite(problems: Sequence[str], request: CheckRequest) -> Suite:
 
 
 def _find_handed_out(folder: str, inputs: "Inputs") -> Mapping[str, str]:
-    """The exercises of a folder by the names of the students."""
+    """The exercises in a folder by students' names."""
     from attncli.checks.class_answers import find_handed_out
 
     try:
@@ -209,7 +210,7 @@ def _find_handed_out(folder: str, inputs: "Inputs") -> Mapping[str, str]:
 
 
 def _as_handed_out(document: "Document", file: str, request: CheckRequest) -> "Document":
-    """The answers of a file to its exercise as it was handed out; inputs that are not as they were are said."""
+    """A file's answers to its exercise as handed out; changed inputs are reported."""
     from attncli.checks.class_answers import as_handed_out, name_of
     from attncli.io.problem_files import read_document
 
@@ -226,9 +227,9 @@ def _as_handed_out(document: "Document", file: str, request: CheckRequest) -> "D
 
 
 def _checked_files(folder: str, files: Sequence[str], request: CheckRequest) -> list[str]:
-    """The files of a folder that are checked; also those that can't be read, which is said when they are checked.
+    """The files of a folder to check; unreadable ones too, whose error appears when they are checked.
 
-    Raises AttnError if there are no such files.
+    Raises AttnError if there are none.
     """
     from attncli.io import formats
     from attncli.io.problem_files import expects_something, is_problem
@@ -242,21 +243,21 @@ def _checked_files(folder: str, files: Sequence[str], request: CheckRequest) -> 
     checked = [file for file in files if request.against or is_checked(file)]
     if not checked:
         hint = f"expected a file ({formats.expected('problem')}) with the key expected"
-        raise AttnError("has no problem of which something is expected", where=folder, hint=hint)
+        raise AttnError("has no problem with expected numbers", where=folder, hint=hint)
     return checked
 
 
 def _run_suite(suite: Suite, request: CheckRequest, junit: str | None) -> "Sequence[CheckOutcome]":
-    """Check every problem of a suite and write the JUnit file where one is named. Errors are written at once."""
+    """Check every problem of a suite and write the JUnit file, if named. It writes errors at once."""
     from attncli.checks.document import junit_xml
     from attncli.io.output_files import atomic_write
 
-    with nullcontext() if junit is None else atomic_write(junit) as stream:  # opened first: it may not be writable
+    with nullcontext() if junit is None else atomic_write(junit) as stream:  # open this first: it may not be writable
         outcomes = []
         for file in suite.files:
             for outcome in _outcomes_of_file(file, suite, request):
                 if outcome.error is not None:
-                    text = outcome.error.typed  # that of an option does not say which problem
+                    text = outcome.error.typed  # an option's error does not name the problem
                     names_file = not suite.is_several or outcome.file in text
                     streams.write_error(text if names_file else f"{outcome.file}: {text}")
                 outcomes.append(outcome)
@@ -280,8 +281,8 @@ def _write_answer(
 ) -> None:
     """Write how many of several problems agree and a line for each, or the reports of one and its parts.
 
-    Nothing is written of one problem that can't be checked, and on standard output the verdict alone where it
-    `is_quiet`.
+    It writes nothing for a single problem that can't be checked. If it `is_quiet`, standard output gets the verdict
+    alone.
     """
     from attncli.checks.document import check_answer, quiet_document
     from attncli.render.formats import terminal
@@ -302,9 +303,9 @@ def _write_answer(
 
 
 def _outcomes_of_file(file: str | None, suite: Suite, request: CheckRequest) -> "Iterator[CheckOutcome]":
-    """The outcome of each part of a file of a suite (None: a problem of options alone) of which something is expected.
+    """The outcome of each part of a suite's file (None: a problem of options alone) with expected numbers.
 
-    Where slips are looked for nothing need be. An error is an outcome too.
+    If slips are requested, expected numbers are optional. An error is an outcome too.
     """
     from attncli.checks.report import CheckOutcome
     from attncli.io.expected import count_unanswered, is_unanswered
@@ -344,7 +345,7 @@ def _outcomes_of_file(file: str | None, suite: Suite, request: CheckRequest) -> 
 
 
 def _check(part: "FilePart", request: CheckRequest) -> "tuple[CheckReport, BeforeEdits | None]":
-    """The report of a part, and that before it was edited; its warnings are written."""
+    """The report of a part, and the report before it was edited; its warnings are written."""
     from attncli.checks.check import check_expected
     from attncli.checks.report import BeforeEdits
     from attncli.io.assemble import assemble
@@ -370,14 +371,14 @@ def _check(part: "FilePart", request: CheckRequest) -> "tuple[CheckReport, Befor
     with ProgressBar(f"checking {part.place}".rstrip()) as progress:
         options = replace(options, run=replace(options.run, progress=progress))
         report = check_expected(problem, expected, options, part.place)
-        without_slips = replace(options, tries_slips=False, finds_unnoticed=False)
+        without_slips = replace(options, tries_slips=False, finds_unnoticed=False, finds_passed=False)
         before = check_expected(given, expected, without_slips, part.place) if edited.cells else None
     warn(report.trace.notes)
     return report, None if before is None else BeforeEdits(before, edited.cells)
 
 
 def _expected(part: "FilePart", names: Sequence[str], request: CheckRequest) -> "Expected":
-    """What is expected of the results: the options in place of the file."""
+    """The expected numbers of the results: an option replaces the file's."""
     from attncli.io.expected import read_against, read_expected
     from attncli.io.problem_files import DECIMAL_COMMA
     from attncli.numbers.parsing import text_with_points
@@ -393,7 +394,7 @@ def _expected(part: "FilePart", names: Sequence[str], request: CheckRequest) -> 
 
 
 def _tolerance(text: str | None, option: str) -> float | None:
-    """The number of an option that is not negative; None where it is not given. Raises AttnError for others."""
+    """The value of an option from 0 on; None without it. Raises AttnError for others."""
     from attncli.problem.numbers import is_number, read_number, to_number_from
 
     if text is None:

@@ -1,4 +1,4 @@
-"""The comparison of expected numbers with those of the reference, each quantity at its tolerance."""
+"""The comparison of expected numbers with the reference, each quantity at its tolerance."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,16 +27,16 @@ from attncli.plan.diagnostics import remark_on_values
 from attncli.plan.trace import Trace
 from attncli.problem.spec import ProblemSpec
 
-DRAWS = 8  # of numbers within half a unit of the digits typed, to see how far what follows from them moves
-CHUNK_CELLS = 2**20  # numbers that are compared at a time, so that large arrays need no copies of their size
-SIMILAR = 2  # ratios to a measured tolerance, which each machine rounds otherwise, are alike up to this factor
+DRAWS = 8  # draws within half a unit of the last digit, to see how far they move later numbers
+CHUNK_CELLS = 2**20  # numbers compared at a time, so that large arrays need no copies of their size
+SIMILAR = 2  # ratios to a measured tolerance, which varies by machine, count as equal up to this factor
 
 
 @dataclass(frozen=True)
 class Statistics:
     """How expected numbers differ from computed ones, by the fields of a QuantityCheck.
 
-    `worst` is the index of the worst cell in the flattened array, `worst_allowed` the difference that is allowed there.
+    `worst` is the index of the worst cell in the flattened array, `worst_allowed` the permitted difference there.
     """
 
     count: int
@@ -55,9 +55,9 @@ class Statistics:
 
 
 def statistics(numbers: ExpectedNumbers, computed: Array, tolerance: Tolerance) -> Statistics:
-    """The statistics of the cells where a number is expected; computed numbers have the same axes.
+    """The statistics of the cells with an expected number; computed numbers have the same axes.
 
-    Errors are infinite where a number that is not finite differs. The relative error is that of numbers other than 0.
+    Errors are infinite if a number that is not finite differs. The relative error covers numbers other than 0.
     """
     differs = np.zeros(computed.shape, dtype=bool)
     columns = max(computed.shape[-1] if computed.ndim else 1, 1)
@@ -103,7 +103,7 @@ def statistics(numbers: ExpectedNumbers, computed: Array, tolerance: Tolerance) 
 
 
 def _chunks(numbers: ExpectedNumbers, computed: Array, columns: int) -> Iterator[tuple[slice, ExpectedNumbers, Array]]:
-    """Some rows at a time, as tables: which rows of the whole table they are, expected numbers and computed ones."""
+    """Blocks of rows, as tables: their indices in the whole table, expected numbers and computed ones."""
     rows, step = computed.size // columns, max(CHUNK_CELLS // columns, 1)
     for first in range(0, rows, step):
         part = slice(first, min(first + step, rows))
@@ -114,7 +114,7 @@ def _chunks(numbers: ExpectedNumbers, computed: Array, columns: int) -> Iterator
 
 
 def _typed_units(numbers: ExpectedNumbers) -> Sequence[float]:
-    """Half a unit of the last digit of numbers that were typed to different decimals; nothing where all are alike."""
+    """Half a unit of the last digit of numbers typed to different decimals; empty if all are alike."""
     if numbers.half_units is None or numbers.dtype is not None:
         return ()
     units = np.unique(numbers.half_units[numbers.is_given])
@@ -123,13 +123,13 @@ def _typed_units(numbers: ExpectedNumbers) -> Sequence[float]:
 
 
 class _TypedTo:
-    """The numbers of a quantity that were typed to the same decimals, gathered from parts of it."""
+    """The numbers of a quantity typed to the same decimals, collected from its blocks."""
 
     def __init__(self) -> None:
         self.count, self.digits, self.max_abs, self.tolerance = 0, math.inf, 0.0, 0.0
 
     def add(self, part: ExpectedNumbers, unit: float, error: Array, allowed: Array, tolerance: Tolerance) -> None:
-        """Add those of some rows: half a unit of their last digit is `unit`."""
+        """Add the numbers of some rows; half a unit of their last digit is `unit`."""
         own = part.is_given & (part.half_units == unit)
         rows = own.any(axis=-1)
         if rows.any():
@@ -141,7 +141,7 @@ class _TypedTo:
 
 
 def _merged(groups: Iterable[_TypedTo]) -> tuple[DigitsOfAgreement, ...]:
-    """The groups by their digits, the most first; those that agree to as many digits are one."""
+    """The groups by their digits, the most digits first; groups that agree to equally many are merged."""
     merged: dict[int, DigitsOfAgreement] = {}
     for group in groups:
         digits = 0 if math.isinf(group.digits) else int(group.digits)
@@ -153,7 +153,7 @@ def _merged(groups: Iterable[_TypedTo]) -> tuple[DigitsOfAgreement, ...]:
 
 
 class _Cell(NamedTuple):
-    """A cell that differs: its index in the flattened array, its error, what is allowed there, and their ratio."""
+    """A cell that differs: its index in the flattened array, its error, the permitted error, and their ratio."""
 
     at: int | None
     ratio: float
@@ -171,9 +171,9 @@ _NO_CELL = _Cell(None, 0.0, 0.0, 0.0)
 
 
 def _digits(part: ExpectedNumbers, error: Array, tolerance: Tolerance) -> float:
-    """To how many significant digits of the largest number of their row all numbers of some rows agree.
+    """To how many significant digits of their row's largest number all numbers of some rows agree.
 
-    They are no more than the type has, or were typed. Infinity where no row has a number other than 0.
+    At most the digits of the type, or the typed digits. Infinity if no row has a number other than 0.
     """
     size = np.where(part.is_given & np.isfinite(part.array), abs(part.array), 0).max(axis=-1)
     rows = size > 0
@@ -189,7 +189,7 @@ def _digits(part: ExpectedNumbers, error: Array, tolerance: Tolerance) -> float:
 
 
 class _Sums:
-    """Sums for the correlation and the cosine of two arrays, gathered from parts of them."""
+    """Sums for the correlation and the cosine of two arrays, collected from their blocks."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -202,7 +202,7 @@ class _Sums:
         if not expected.size:
             return
         both = np.stack([expected.astype(np.float64), computed.astype(np.float64)])
-        with np.errstate(over="ignore", invalid="ignore"):  # sums that overflow have no correlation
+        with np.errstate(over="ignore", invalid="ignore"):  # overflowing sums have no correlation
             if not self.count:
                 self.shift = both.mean(axis=1)
             shifted = both - self.shift[:, None]
@@ -212,17 +212,17 @@ class _Sums:
 
     @property
     def correlation(self) -> float | None:
-        """The correlation; None where one of both does not vary."""
+        """The correlation; None if either is constant."""
         with np.errstate(over="ignore", invalid="ignore"):
             return self._normalized(self.sums[0] - np.outer(self.total, self.total) / max(self.count, 1))
 
     @property
     def cosine(self) -> float | None:
-        """The cosine; None where one of both is 0."""
+        """The cosine; None if either is 0."""
         return self._normalized(self.sums[1])
 
     def _normalized(self, products: Array) -> float | None:
-        """The product of two arrays by their norms; None where a norm is only the rounding error of the squares."""
+        """The product of two arrays by their norms; None if a norm is only the rounding error of the squares."""
         norms = np.diag(products)
         if not np.isfinite(products).all() or (norms <= 1e-28 * np.diag(self.sums[1])).any():
             return None
@@ -231,7 +231,7 @@ class _Sums:
 
 @dataclass(frozen=True)
 class Checker:
-    """The comparison of expected numbers with those of the reference; tolerances are found once."""
+    """The comparison of expected numbers with the reference; it finds each tolerance once."""
 
     problem: ProblemSpec
     reference: Reference
@@ -244,9 +244,9 @@ class Checker:
         return self.reference.trace
 
     def dtype_of(self, name: str) -> str:
-        """The type in which the numbers of a quantity are computed: the coarser of that of the problem, and their own.
+        """The type that computes the numbers of a quantity: the coarser of the problem's and their own.
 
-        It is that of the problem where their own is a half type, to which they are rounded in the end.
+        It is the problem's if their own is a half type, to which only the result is rounded.
         """
         own = self.quantities[name].dtype
         return (
@@ -254,7 +254,7 @@ class Checker:
         )
 
     def half_type_that_allows(self, name: str) -> str | None:
-        """The half type in which the numbers of a quantity agree, were the problem computed in it; None without one."""
+        """The half type in which a quantity would agree, if the problem were computed in it; None without one."""
         numbers = self.quantities[name]
         if numbers.dtype not in HALF or self.problem.precision.name in HALF:
             return None
@@ -267,9 +267,9 @@ class Checker:
         return numbers.dtype if allows else None
 
     def needs_rounding_error(self, name: str) -> bool:
-        """Whether the tolerance of a quantity follows from the rounding error of its type.
+        """Whether the tolerance of a quantity depends on the rounding error of its type.
 
-        Half a unit of a typed digit of float64 is so much more that it does not count.
+        Half a unit of a typed digit exceeds float64's error so far that this does not count.
         """
         chosen = chosen_tolerance(self.options, Precision(self.dtype_of(name)))
         return chosen is None and (self.dtype_of(name) != "float64" or self.quantities[name].has_every_digit)
@@ -281,7 +281,7 @@ class Checker:
 
     @cached_property
     def _loose_errors(self) -> Mapping[str, RoundingError]:
-        """Those of half types in which every step is rounded, by type."""
+        """The rounding errors of half types with every step rounded, by type."""
         dtypes = {name: self.dtype_of(name) for name in self.quantities}
         in_half = {name: dtype for name, dtype in dtypes.items() if dtype in HALF}
         return self._rounding_errors_of(in_half, rounds_every_step=True)
@@ -301,7 +301,7 @@ class Checker:
 
     @property
     def _extreme_rows(self) -> Sequence[int]:
-        """The queries with the largest and the smallest numbers, of what is given and of what is checked."""
+        """The queries with the largest and the smallest numbers, among inputs and checked results."""
         problem, plan = self.trace.problem, self.trace.plan
         arrays = [(node, input_array(node, problem)) for node in plan.nodes if node.is_input]
         arrays += [(plan[name], self.reference.value(name)) for name in self.quantities]
@@ -313,13 +313,13 @@ class Checker:
         )
 
     def tolerance(self, name: str) -> Tolerance:
-        """The tolerance of a quantity: that of the user, otherwise the derived one."""
+        """The tolerance of a quantity: the user's, otherwise the derived one."""
         dtype = self.dtype_of(name)
         rounding = self._rounding_errors[dtype] if self.needs_rounding_error(name) else None
         return self.derived_tolerance(name, Precision(dtype), rounding)
 
     def loose_tolerance(self, name: str) -> Tolerance | None:
-        """What a program may differ by that rounds every step to the half type of the problem; None in other types."""
+        """The tolerance for programs that round every step to the problem's half type; None in other types."""
         dtype = self.dtype_of(name)
         if dtype not in HALF or not self.needs_rounding_error(name):
             return None
@@ -328,19 +328,19 @@ class Checker:
     def derived_tolerance(
         self, name: str, precision: Precision, rounding: RoundingError | None, *, rounds_every_step: bool = False
     ) -> Tolerance:
-        """The tolerance of a quantity for a type and a rounding error in it, unless the user has chosen one."""
+        """The tolerance of a quantity for a type and its rounding error, unless the user has chosen one."""
         own = self.quantities[name].dtype
         chosen = chosen_tolerance(self.options, Precision(coarsest([precision.name, *([own] if own else [])])))
         numbers = self.quantities[name]
         return chosen or derived_tolerance(numbers, precision, rounding, name, rounds_every_step=rounds_every_step)
 
     def count_differences(self, name: str, computed: Array, half_units: Array | None) -> int:
-        """How many of the expected numbers of a quantity differ from others than those of the reference."""
+        """How many expected numbers of a quantity differ from other numbers than the reference."""
         numbers = replace(self.quantities[name], half_units=half_units)
         return statistics(numbers, computed, self.tolerance(name)).differ
 
     def compare(self, name: str) -> QuantityCheck:
-        """One quantity compared."""
+        """One compared quantity."""
         numbers, step, tolerance = self.quantities[name], self.trace[name], self.tolerance(name)
         computed = self.reference.value(name)
         found = vars(statistics(numbers, computed, tolerance)).copy()
@@ -366,7 +366,7 @@ class Checker:
         )
 
     def compare_loosely(self, result: QuantityCheck) -> QuantityCheck:
-        """A quantity that differs compared with what rounding every step to a half type gives, if it agrees so."""
+        """A quantity that differs, compared with every step rounded to a half type, if it then agrees."""
         loose = None if result.agrees else self.loose_tolerance(result.name)
         if loose is None:
             return result
@@ -388,9 +388,9 @@ class Checker:
 
 
 def with_relations(checker: Checker, results: Sequence[QuantityCheck]) -> tuple[QuantityCheck, ...]:
-    """The quantities; those that differ with whether they follow from what is expected before them, or lead to nothing.
+    """The quantities; those that differ say whether they follow from earlier expected numbers, or have no consequences.
 
-    Both are unknown where a problem is computed in blocks, so that no steps are kept.
+    Both are unknown if a problem is computed in blocks, which keep no steps.
     """
     if not has_every_step(checker.trace):
         return tuple(results)
@@ -408,10 +408,10 @@ def with_relations(checker: Checker, results: Sequence[QuantityCheck]) -> tuple[
 
 
 def _follows(checker: Checker, before: Sequence[QuantityCheck], result: QuantityCheck) -> bool | None:
-    """Whether the numbers of a quantity follow from those expected before it.
+    """Whether the numbers of a quantity follow from earlier expected numbers.
 
-    They do where they agree with what is computed from the expected numbers, those that have digits typed moved by up
-    to half a unit of the last. None where no quantity before it is expected whole.
+    They do if they agree with the result of the expected numbers, after moving typed ones by up to half a unit of the
+    last digit. None if no earlier quantity is expected whole.
     """
     name = checker.trace.plan.resolve(result.name)
     read = {step: other for other in before if (step := replaceable_step(checker, other, name)) is not None}
@@ -443,7 +443,7 @@ def is_unaffected(checker: Checker, result: QuantityCheck, other: QuantityCheck)
 
 
 def replaceable_step(checker: Checker, result: QuantityCheck, name: str) -> str | None:
-    """The step of a quantity that is expected whole, where another one is computed from it; else None."""
+    """The step of a quantity that is expected whole and has dependent steps; else None."""
     plan = checker.trace.plan
     step = plan.resolve(result.name)
     is_read = step != name and step in plan.needed_for([name])
@@ -463,7 +463,7 @@ def _moved(checker: Checker, result: QuantityCheck, stream: "np.random.Generator
 
 
 def recompute(trace: Trace, given: Mapping[str, Array], name: str) -> Array:
-    """The value of a step where steps before it have other values; those between them are computed anew."""
+    """The value of a step if earlier steps have other values; steps between are recomputed."""
     plan = trace.plan
     values = {step.name: step.value for step in trace.steps}
     needed, changed = plan.needed_for([plan.by_name[name].tapped_from or name]), set(given)

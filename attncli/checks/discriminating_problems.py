@@ -1,4 +1,4 @@
-"""Discriminating test problems: drawn so that every mistake that applies changes the output, one query overflowing."""
+"""Discriminating test problems: every mistake that applies changes the output, and one query overflows."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,18 +19,18 @@ from attncli.problem.layout import LAID_OUT, as_given
 from attncli.problem.spec import ProblemSpec
 from attncli.worksheet.hand_problems import MissingKeys, with_missing, with_other_seeds
 
-# Projections keep the size of what they project: scores are about as large as normal numbers, and softmax is neither
-# flat nor one-hot.
+# Projections preserve the size of their input: scores are about as large as normal numbers, and softmax is neither flat
+# nor one-hot.
 MATRICES = "xavier_normal"
-MATRIX_GAINS = (1.0, 1.5, 2.0, 0.7)  # of the projections, one after another
+MATRIX_GAINS = (1.0, 1.5, 2.0, 0.7)  # gains of the projections, tried in turn
 MISSING = MissingKeys("normal", MATRICES, {"seed": 1}, tokens=8, features=8, features_per_head=8)
 MAX_DRAWS = 40
-ENOUGH_DRAWS = 8  # where a slip changes no number in any of so many, none will show it
-ROUNDING = 1e-14  # in float64: no type that is drawn for shows less
+ENOUGH_DRAWS = 8  # if a slip changes no number in any of so many draws, none will show it
+ROUNDING = 1e-14  # in float64: no other drawn type shows less
 OPTION, RESULT = "--telling", "output"
 
-EXCESS = 1.1  # by how much the largest score is larger than the least that overflows, at least
-NEARLY = 0.9  # the part of a softcap that scores are beyond
+EXCESS = 1.1  # the least ratio of the largest score to the least that overflows
+NEARLY = 0.9  # the share of a softcap that scores exceed
 PROBE = 2.0**10  # rows are compared at this gain
 QUERY_GAINS = [1.4**step for step in range(70)]
 KEY_WEIGHTS = ("w_k", "w_v")
@@ -45,7 +45,7 @@ class DiscriminatingProblem:
 
     @property
     def warnings(self) -> Sequence[str]:
-        """A sentence for each slip that no draw has shown."""
+        """A sentence for each slip that no draw shows."""
         return [
             f"{slip.slips[0]} can't be revealed: it changes no number of this problem: {slip.sentence}"
             for slip in self.never_shown
@@ -53,11 +53,11 @@ class DiscriminatingProblem:
 
 
 def choose(document: Document) -> DiscriminatingProblem:
-    """The keys of a problem on whose inputs every slip shows that can be made in it, judged by its output.
+    """The keys of a problem whose output reveals every slip that applies to it.
 
-    What is missing is chosen; then seeds, and where a query is so large that its exponentials overflow without the
-    maximum of the row. The seeds that are tried follow from that of the document. Raises AttnError where nothing is
-    drawn, or where in each of MAX_DRAWS draws a slip would go unnoticed.
+    It chooses missing keys, then seeds, and a query so large that its exponentials overflow unless the row's maximum is
+    subtracted. The seeds follow from the document's. Raises AttnError if nothing is drawn, or if a slip goes unnoticed
+    in each of MAX_DRAWS draws.
     """
     gains = () if "init" in document else MATRIX_GAINS
     document, problem = with_missing(document, MISSING, OPTION)
@@ -83,19 +83,19 @@ def choose(document: Document) -> DiscriminatingProblem:
 
 
 def _no_draw(hidden: Sequence[Explanation]) -> AttnError:
-    """The error where none of the draws will do: in the best of them these slips would go unnoticed."""
+    """The error if no draw suffices: in the best of them these slips would go unnoticed."""
     hint = "take more tokens or features, another seed, or a wider dtype"
     if not hidden:
         return AttnError(f"the output is not finite in any of {MAX_DRAWS} draws", where=OPTION, hint=hint)
     names = ", ".join(dict.fromkeys(explanation.slips[0] for explanation in hidden))
-    message = f"none of {MAX_DRAWS} draws reveals every mistake; the best of them lacks {names}"
+    message = f"none of {MAX_DRAWS} draws reveals every mistake; the best one misses {names}"
     return AttnError(message, where=OPTION, hint=hint)
 
 
 def _unnoticed(problem: ProblemSpec) -> tuple[tuple[Explanation, ...], tuple[Explanation, ...]] | None:
-    """The slips that a check of the output would not notice: those that change numbers too little, or no number.
+    """The slips that a check of the output would not notice: they change numbers too little, or not at all.
 
-    None where the output is not finite.
+    None if the output is not finite.
     """
     output: Array = getattr(run(problem, RESULT), RESULT)
     if not np.isfinite(output).all():
@@ -114,19 +114,19 @@ def _unnoticed(problem: ProblemSpec) -> tuple[tuple[Explanation, ...], tuple[Exp
 
 
 def _is_same(x: Array, right: Array) -> bool:
-    """Whether numbers are right but for rounding in float64: a maximum that is not subtracted moves the last digit."""
+    """Whether numbers are right up to rounding in float64: not subtracting a maximum changes the last digit."""
     return x.shape == right.shape and np.allclose(x, right, rtol=ROUNDING, atol=ROUNDING * float(abs(right).max()))
 
 
 @dataclass(frozen=True)
 class _QueryArray:
-    """The array whose rows are or become queries; of embeddings the one feature that keys and values do not read."""
+    """The array whose rows are or become queries; in embeddings, the one feature that keys and values do not read."""
 
     name: str
     feature: int | None = None
 
     def with_gain(self, problem: ProblemSpec, rows: Sequence[int], gain: float) -> Document:
-        """The keys that make the queries at some rows larger by a factor."""
+        """The keys with the queries at some rows multiplied by a factor."""
         if self.feature is None:
             array = getattr(problem, self.name).copy()
             array[..., rows, :] *= gain
@@ -139,7 +139,7 @@ class _QueryArray:
         return keys
 
     def _embeddings(self, problem: ProblemSpec, rows: Sequence[int], gain: float, feature: int) -> Document:
-        """The embeddings of some rows with a large feature; those of a sentence as the vectors of its tokens."""
+        """The embeddings of some rows with a large feature; a sentence's as the vectors of its tokens."""
         if problem.vocabulary is None:
             array = getattr(problem, self.name).copy()
             array[..., rows, feature] = gain
@@ -157,12 +157,12 @@ def _given(array: Array) -> RawValue:
 
 
 def with_overflowing_query(document: Document) -> Document:
-    """The keys of a problem in which one query is so large that exponentials of its scores overflow or vanish.
+    """The keys of a problem in which one large query makes exponentials of its scores overflow or vanish.
 
-    It is the query whose largest score is farthest from its next, so that one key has all of its weight, and rounding
-    does not change it. Where a softcap bounds the scores, it is one whose scores are all near the negative softcap, as
-    those of masked keys are where the softcap comes after the mask. The keys stay as they are where no array of queries
-    is drawn, and where no gain is large enough.
+    It is the query whose largest score is farthest from the next, so that one key has all of its weight, and rounding
+    does not change it. If a softcap bounds the scores, it is a query whose scores are all near the negative softcap, as
+    masked keys' are if the softcap follows the mask. The keys are unchanged if no array of queries is drawn, or no gain
+    is large enough.
     """
     problem = assemble(document)
     array = _drawn_queries(problem)
@@ -171,7 +171,7 @@ def with_overflowing_query(document: Document) -> Document:
     every_row = range(getattr(problem, array.name).shape[-2])
 
     def scores(rows: Sequence[int], gain: float) -> Array:
-        """The masked scores where some rows have a gain."""
+        """The masked scores if some rows have a gain."""
         changed = document | array.with_gain(problem, rows, gain)
         values: Array = run(assemble(changed), "masked_scores").masked_scores
         return values
@@ -191,13 +191,13 @@ def with_overflowing_query(document: Document) -> Document:
     for gain in QUERY_GAINS:
         if overflows(scores([row], sign * gain))[..., row].any():
             changed = document | array.with_gain(problem, [row], sign * gain)
-            unread = assemble(changed).unread.keys() - problem.unread.keys()  # the sizes of what is drawn no longer
+            unread = assemble(changed).unread.keys() - problem.unread.keys()  # without the sizes of drawn arrays
             return {key: raw for key, raw in changed.items() if key not in unread}
     return document
 
 
 def _drawn_queries(problem: ProblemSpec) -> _QueryArray | None:
-    """The drawn array whose rows are or become queries; None where there is none."""
+    """The drawn array whose rows are or become queries; None if there is none."""
     drawn = problem.generators
     for name in ("scores", "query", "query_embeddings"):
         if getattr(problem, name) is not None:
@@ -210,20 +210,20 @@ def _drawn_queries(problem: ProblemSpec) -> _QueryArray | None:
 
 
 def _is_below(scores: Array, bound: float) -> Array:
-    """Which rows [… n] have no visible score above a bound."""
+    """The rows [… n] that have no visible score above a bound."""
     below: Array = scores.max(axis=-1) < bound
     return below
 
 
 def _is_beyond(scores: Array, limit: float) -> Array:
-    """Which rows [… n] have a largest visible score so far from 0."""
+    """The rows [… n] whose largest visible score is at least so far from 0."""
     largest = scores.max(axis=-1)
     beyond: Array = np.isfinite(largest) & (abs(largest) > limit)
     return beyond
 
 
 def _row_below(scores: Array, bound: float, number: int) -> int | None:
-    """One of the rows with masked keys whose visible scores are all below a bound, in some head; None without any."""
+    """A row with masked keys whose visible scores are all below a bound, in some head; None without any."""
     largest = scores.max(axis=-1)
     fits = (largest < bound) & np.isfinite(largest) & (scores == -np.inf).any(axis=-1)
     rows = np.flatnonzero(fits.reshape(-1, fits.shape[-1]).any(axis=0))
@@ -231,7 +231,7 @@ def _row_below(scores: Array, bound: float, number: int) -> int | None:
 
 
 def _row_of_clearest_key(scores: Array) -> int:
-    """The query whose largest score is farthest from the next one, in proportion, in the head where it is nearest."""
+    """The query whose largest score is farthest from the next, in proportion, in the head where it is nearest."""
     rows = np.moveaxis(scores, -2, 0).reshape(scores.shape[-2], -1, scores.shape[-1])
     ordered = np.sort(rows, axis=-1)
     with np.errstate(invalid="ignore"):
@@ -242,7 +242,7 @@ def _row_of_clearest_key(scores: Array) -> int:
 
 
 def _overflowing_score(problem: ProblemSpec) -> float:
-    """The score whose exponential overflows in the type; in float32, which kernels compute in, for half types."""
+    """The score whose exponential overflows in the type; float32 for half types, as kernels compute in it."""
     name = "float32" if problem.precision.name in HALF else problem.precision.name
     temperature: float = problem.normalize.parameters.get("temperature", 1.0)
     return float(np.log(np.finfo(name).max)) * temperature

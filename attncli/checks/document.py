@@ -1,4 +1,4 @@
-"""The report of a check: a verdict, explanations, quantities in order; of several a line each, and JUnit XML."""
+"""The report of a check: a verdict, explanations, quantities in order; a line each for several; and JUnit XML."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -38,28 +38,29 @@ from attncli.render.target import TEXT_FILE
 from attncli.render.view import DECIMALS
 
 MAX_NAMED = 2  # explanations that the verdict names: the report has all
-MAX_REPORTS = 4  # of parts of a file that are shown whole
-MAX_FILES = 5  # that are named, of those in which nothing is expected
+MAX_REPORTS = 4  # parts of a file to show whole
+MAX_FILES = 5  # files without expected numbers to name
 SUITE = "attn check"
 COLUMNS = ("numbers", "that differ", "largest error", "allowed")
-MAX_TABLES = 3  # quantities whose numbers are shown: those after them differ because of these, mostly
-_PAGE = "attncli.checks.page:check_page"  # which reads these reports
+MAX_TABLES = 3  # quantities to show with numbers: these usually cause the differences of later ones
+MAX_PASSED = 4  # mistakes to name
+_PAGE = "attncli.checks.page:check_page"  # a reader of these reports
 
 
 def check_document(report: CheckReport, decimals: int = DECIMALS, *, has_verdict: bool = True) -> Document:
-    """The document of a report; its first line is the verdict, where it has that.
+    """The document of a report; its first line is the verdict, if it has one.
 
-    Worked lines have at least so many decimals, and more where the error of a number is behind them.
+    Worked lines have at least so many decimals, and more if a number's error is smaller.
     """
     sections = report_sections(report, decimals, has_verdict=has_verdict)
     return with_decimal_sign(Document(sections, decimals), report.trace.problem)
 
 
 def check_answer(outcomes: Sequence[CheckOutcome], left_out: Sequence[str], decimals: int, *, is_suite: bool) -> Answer:
-    """The answer to a check: of a suite how many agree, and a line for each problem.
+    """The answer to a check: for a suite how many agree, and a line for each problem.
 
-    Of one file it is its report, or how many of its parts agree, and their reports: of many parts a line for each, and
-    the report of the first that differs. `left_out` are files of folders in which nothing is expected.
+    For one file it is its report, or how many of its parts agree, with their reports; many parts have a line each, and
+    the first that differs a report. `left_out` are files in folders without expected numbers.
     """
     is_long = len(outcomes) > MAX_REPORTS and not is_suite
     differing = [outcome for outcome in outcomes if not outcome.agrees][:1]
@@ -95,9 +96,9 @@ def quiet_document(outcomes: Sequence[CheckOutcome]) -> Document:
 
 
 def _outcome_sections(outcome: CheckOutcome, decimals: int) -> Iterator[Section]:
-    """The report of a problem under its name where it is a part of a file; nothing of one that can't be checked.
+    """The report of a problem, under its name if it is a part of a file; empty if it can't be checked.
 
-    Below the verdict is which numbers were set, and what a check finds before and after.
+    Below the verdict are the edits, and the verdicts before and after.
     """
     if outcome.is_unanswered:
         yield Section("", blocks=(*_line(outcome),))
@@ -113,7 +114,7 @@ def _outcome_sections(outcome: CheckOutcome, decimals: int) -> Iterator[Section]
 
 
 def report_sections(report: CheckReport, decimals: int, *, has_verdict: bool = True) -> Iterator[Section]:
-    """The verdict with the slips that explain it, each quantity, and what holds for all of them."""
+    """The verdict with the slips that explain it, each quantity, and remarks on all of them."""
     quantities = (block for result in report.results for block in quantity_blocks(report, result, decimals))
     yield Section("", blocks=(*([verdict_line(report)] if has_verdict else []), *explanation_blocks(report)))
     if report.results:
@@ -122,9 +123,9 @@ def report_sections(report: CheckReport, decimals: int, *, has_verdict: bool = T
 
 
 def check_tables(report: CheckReport, decimals: int = DECIMALS) -> Document:
-    """The document of a report with tables, for readers of HTML: a row for each quantity, and numbers that differ.
+    """The document of a report with tables, for readers of HTML: a row for each quantity, and the wrong numbers.
 
-    Its first line is the verdict. Text has a picture of the cells that differ in place of their tables.
+    Its first line is the verdict. Text has a picture of the cells that differ in place of the tables.
     """
     return with_decimal_sign(Document(_sections_with_tables(report, decimals), decimals), report.trace.problem)
 
@@ -141,7 +142,7 @@ def _sections_with_tables(report: CheckReport, decimals: int) -> Iterator[Sectio
 
 
 def overview(report: CheckReport) -> Grid:
-    """A row for each quantity: how many numbers it has, how many of them differ, the largest error, what is allowed."""
+    """A row for each quantity: counts of its numbers and differences, the largest error, the permitted one."""
     signs = [
         [str(result.count), str(result.differ), short_number(result.max_abs), short_number(result.tolerance)]
         for result in report.results
@@ -151,7 +152,7 @@ def overview(report: CheckReport) -> Grid:
 
 
 def yours_and_correct(report: CheckReport, result: QuantityCheck, decimals: int) -> Iterator[Grid]:
-    """The slice with the worst cell, as it was given and as it is; the cells that differ are marked in both."""
+    """The slice with the worst cell, as given and as correct; both mark the cells that differ."""
     step, worst = report.trace[result.name], result.worst
     if worst is None or step.value.ndim < 2 or result.expected.shape != step.value.shape:
         return
@@ -183,8 +184,10 @@ def verdict_line(report: CheckReport) -> Statement:
 
 
 def findings(report: CheckReport) -> Iterator[Block]:
-    """The tolerances, and the slips that would not be noticed."""
+    """The tolerances, and the slips that would go unnoticed."""
     yield Lines(tuple(_tolerances(report)), "dim")
+    if report.passed is not None:
+        yield Lines((passed_line(report.passed),))
     if report.unnoticed:
         yield Statement("These inputs, at this tolerance, would not reveal these mistakes:")
         yield Pairs(slip_lines(report.unnoticed))
@@ -193,8 +196,16 @@ def findings(report: CheckReport) -> Iterator[Block]:
         yield Lines((f"These inputs would reveal every mistake that {which}.",))
 
 
+def passed_line(passed: Sequence[str]) -> str:
+    """Which mistakes a tolerance lets pass that the derived one does not, in a sentence."""
+    if not passed:
+        return "This tolerance reveals every mistake that the derived one does."
+    more = f" and {len(passed) - MAX_PASSED} more" if len(passed) > MAX_PASSED else ""
+    return f"This tolerance misses {count_of(len(passed), 'mistake')}: {', '.join(passed[:MAX_PASSED])}{more}."
+
+
 def _tolerances(report: CheckReport) -> Iterator[str]:
-    """The tolerance, once for all quantities of the same reason, and in what the reference was computed."""
+    """The tolerance, once for quantities with the same reason, and the type of the reference."""
     if report.searched:
         yield f"Mistakes are looked for in {report.searched}. Tolerance: {report.searched_reason}."
     names: dict[str, list[str]] = {}
@@ -209,8 +220,8 @@ def _tolerances(report: CheckReport) -> Iterator[str]:
 
 
 def explanation_blocks(report: CheckReport) -> Iterator[Block]:
-    """The slips that explain the numbers that differ, or that none does; nothing where none was tried."""
-    if report.explanations and not _is_other_step(report):  # that is said of the cell
+    """The slips that explain the numbers, or a line that none does; empty if none was tried."""
+    if report.explanations and not _is_other_step(report):  # the sentence about the cell
         yield Statement("Too few numbers to tell; candidates:" if report.is_undecided else "Explained by:")
         yield Pairs(slip_lines(report.explanations))
         yield Lines(tuple(_telling(report)))
@@ -239,12 +250,12 @@ def explanation_blocks(report: CheckReport) -> Iterator[Block]:
             text = f"No known mistake explains {numbers} ({tried})."
         remarks.insert(0, text)
         if not report.explanations and report.has_late_steps_alone:
-            remarks.append("Give scores and weights too: they tell which step is the first that differs.")
+            remarks.append("Give scores and weights too, to find the first step that differs.")
     yield Lines(tuple(remarks), "dim")
 
 
 def _telling(report: CheckReport) -> Iterator[str]:
-    """What tells explanations apart, or what else to give."""
+    """Numbers that separate the explanations, or what else to give."""
     telling = report.telling
     if telling is None:
         if report.may_be_chance:
@@ -259,12 +270,12 @@ def _telling(report: CheckReport) -> Iterator[str]:
 
 
 def _place(report: CheckReport, part: PartExplanation) -> str:
-    """Where a part of the numbers is: `heads from 4 on`."""
+    """The location of a part of the numbers: `heads from 4 on`."""
     return describe_part(report.trace, report.trace[part.name], part.part)
 
 
 def slip_lines(explanations: Iterable[Explanation]) -> list[tuple[str, str]]:
-    """The names and the sentence of each explanation; those of the same slips are variants, and one line.
+    """The names and the sentence of each explanation; variants of the same slips share a line.
 
     >>> rounded = [Explanation(("weights_rounded",), f"The weights are rounded to {n} decimals.") for n in (3, 2)]
     >>> slip_lines(rounded)
@@ -296,12 +307,12 @@ def _join_variants(sentences: Sequence[str]) -> str:
 
 
 def _common_length(words: Sequence[Sequence[str]]) -> int:
-    """How many words all of the lists begin with."""
+    """The number of words at the start that all lists share."""
     return sum(1 for _ in takewhile(lambda same: len(set(same)) == 1, zip(*words, strict=False)))
 
 
 def verdict(report: CheckReport) -> str:
-    """The result of a check in one line: how many numbers differ, the first step that does, the slips that explain it.
+    """The result of a check in one line: how many numbers differ, the first step that does, its explanation.
 
     `3 of 28 numbers differ; the first step that differs is weights; explained by no_scale`
     """
@@ -323,9 +334,9 @@ def verdict(report: CheckReport) -> str:
 
 
 def short_verdict(report: CheckReport) -> str:
-    """The verdict in a part of a line: `3 of 28 numbers differ, first in weights (no_scale)`.
+    """The verdict in a phrase: `3 of 28 numbers differ, first in weights (no_scale)`.
 
-    Where slips were looked for that would not be noticed, they are counted.
+    If unnoticed slips were requested, it counts them.
     """
     if not report.has_verdict:
         text = "no expected numbers"
@@ -345,33 +356,33 @@ def _agreement(report: CheckReport) -> str:
 
 
 def _differences(report: CheckReport) -> str:
-    """`3 of 16 numbers differ`; where numbers were left blank, of all that are asked for."""
+    """`3 of 16 numbers differ`; with blanks, of all requested numbers."""
     return count_of_differences(report.differ, report.count + report.blank_count) + _blanks(report)
 
 
 def _blanks(report: CheckReport) -> str:
-    """How many numbers were left blank, behind those that were given."""
+    """How many numbers are blank, after the given ones."""
     return f", {report.blank_count} {'is' if report.blank_count == 1 else 'are'} blank" if report.blank else ""
 
 
 def _unnoticed(report: CheckReport) -> str:
-    """Which slips would not be noticed, in a part of a line."""
+    """The slips that would go unnoticed, in a phrase."""
     if report.unnoticed:
         return f"these inputs would not reveal {names_of_slips(report.unnoticed)}"
     return f"these inputs would reveal every mistake{' that was tried' if report.untried else ''}"
 
 
 def explained_by(report: CheckReport) -> str:
-    """The slips that explain the numbers, `a or b`, or those of a part with its place, in a report and in any list."""
+    """The slips that explain the numbers, `a or b`, or a part's with its location, in a report and in lists."""
     for part in report.parts[:1]:
         return f"{_slip_names(part.explanation)} in {_place(report, part)}"
     if _is_other_step(report):
-        return f"{'it is that' if report.differ == 1 else 'they are those'} of {report.other_step}"
+        return f"{'it comes' if report.differ == 1 else 'they come'} from {report.other_step}"
     return names_of_slips(report.explanations) if report.explanations else ""
 
 
 def _is_other_step(report: CheckReport) -> bool:
-    """Whether the numbers that differ are those of another step, and nothing else explains them."""
+    """Whether the wrong numbers belong to another step, and nothing else explains them."""
     return [found.slips for found in report.explanations] == [("other_step",)]
 
 
@@ -383,7 +394,7 @@ def names_of_slips(explanations: Sequence[Explanation]) -> str:
 
 
 def _line(outcome: CheckOutcome) -> Iterator[Statement]:
-    """Whether the numbers of a problem agree, in a line; nothing for one that could not be checked."""
+    """Whether the numbers of a problem agree, in a line; empty if it could not be checked."""
     if outcome.is_unanswered:
         yield Statement("✗", f" {outcome.name}: {NOTHING_GIVEN}", DIFFERS)
     if outcome.report is not None:
@@ -394,7 +405,7 @@ def _line(outcome: CheckOutcome) -> Iterator[Statement]:
 
 
 def _summary(outcomes: Sequence[CheckOutcome]) -> Iterator[Statement]:
-    """How many of the problems agree, differ, and can't be checked; nothing where no number was to be compared."""
+    """How many of the problems agree, differ, and can't be checked; empty if no number was compared."""
     compared = [outcome for outcome in outcomes if outcome.has_verdict]
     agree = sum(outcome.agrees for outcome in compared)
     failed = sum(outcome.error is not None for outcome in compared)
@@ -407,7 +418,7 @@ def _summary(outcomes: Sequence[CheckOutcome]) -> Iterator[Statement]:
 
 
 def _shared(outcomes: Sequence[CheckOutcome]) -> Iterator[Statement]:
-    """What is read of the numbers of several files of a class in the same words, once: that they are cut."""
+    """A reading that several files of a class share, once: the numbers are cut."""
     reports = [outcome.report for outcome in outcomes if outcome.report is not None]
     read = [found.sentence for report in reports if report.is_read_plainly for found in report.explanations]
     of_sheets = {
@@ -419,14 +430,14 @@ def _shared(outcomes: Sequence[CheckOutcome]) -> Iterator[Statement]:
 
 
 def summary_blocks(outcomes: Sequence[CheckOutcome], left_out: Sequence[str]) -> Iterator[Block]:
-    """How many of the problems agree, and in which nothing is expected."""
+    """How many of the problems agree, and which have no expected numbers."""
     yield from _summary(outcomes)
     yield from _shared(outcomes)
     yield from _without_expected(outcomes, left_out)
 
 
 def _without_expected(outcomes: Sequence[CheckOutcome], left_out: Sequence[str]) -> Iterator[Lines]:
-    """The problems, and the files of folders, in which nothing is expected."""
+    """The problems and the files of folders without expected numbers."""
     without = [*(outcome.name for outcome in outcomes if not outcome.has_verdict), *left_out]
     if without:
         others = [count_of(len(without) - MAX_FILES, "other file")] if len(without) > MAX_FILES else []
@@ -434,9 +445,9 @@ def _without_expected(outcomes: Sequence[CheckOutcome], left_out: Sequence[str])
 
 
 def junit_xml(outcomes: Sequence[CheckOutcome]) -> Iterator[str]:
-    """The lines of the file: a testcase for each problem, with a failure where it differs, an error where it can't be.
+    """The lines of the file: a testcase for each problem, with a failure if it differs, an error if it can't run.
 
-    One of which nothing is expected is skipped. The text of a failure is the report.
+    A problem without expected numbers is skipped. The text of a failure is the report.
     """
     errors = sum(outcome.error is not None for outcome in outcomes)
     failures = sum(not outcome.agrees for outcome in outcomes) - errors
@@ -471,5 +482,5 @@ def _test_case(outcome: CheckOutcome) -> Iterator[str]:
 
 
 def _quoted(text: str) -> str:
-    """A text as the value of an attribute, on one line; what XML has no character for is an escape."""
+    """A text as the value of an attribute, on one line; characters that XML lacks are escaped."""
     return f'"{escape(escape_control(text))}"'

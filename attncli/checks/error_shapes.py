@@ -1,4 +1,4 @@
-"""What an error looks like where no slip explains it: a factor, a factor of each row, growth with the position."""
+"""Shapes of an error that no slip explains: a factor, a factor of each row, growth with the position."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -7,16 +7,16 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.checks.report import QuantityCheck
 from attncli.plan.trace import Trace
 
-NEAR_FACTOR, NEAR_LINE = 0.05, 1e-3  # what is left of the numbers beside a factor of all, or of each row or column
-ROUNDING = 1e-12  # of the size of a row, which no error explains
-DIFFERENT = 0.02  # from 1: a factor that matters
+NEAR_FACTOR, NEAR_LINE = 0.05, 1e-3  # share of the numbers that remains after a factor of all, or of each row or column
+ROUNDING = 1e-12  # share of a row's size that an error may leave unexplained
+DIFFERENT = 0.02  # distance from 1: a factor that matters
 MIN_LENGTH = 3  # numbers in a row or column: fewer always have a factor
-PARTS, GROWTH = 4, 4.0  # of the queries; the error in the last part beside that in the first
+PARTS, GROWTH = 4, 4.0  # parts of the queries, and the ratio of the last part's error to the first's
 
 
 @dataclass(frozen=True)
 class ErrorShape:
-    """One trait of an error: its name, a sentence, and the numbers in it by name."""
+    """One trait of an error: its name, a sentence, and its numbers by name."""
 
     name: str
     sentence: str
@@ -24,7 +24,7 @@ class ErrorShape:
 
 
 def shapes_of(trace: Trace, result: QuantityCheck) -> tuple[ErrorShape, ...]:
-    """The traits of the error of a quantity of which numbers differ."""
+    """The traits of the error of a quantity that differs."""
     step, visible = trace[result.name], trace.by_name.get("visible")
     hidden = None
     if visible is not None and step.axes[-2:] == ("n", "m"):
@@ -39,9 +39,9 @@ def shapes_of(trace: Trace, result: QuantityCheck) -> tuple[ErrorShape, ...]:
 def error_shapes(
     expected: Array, computed: Array, differs: Array, *, hidden: Array | None = None, has_queries: bool = False
 ) -> Iterator[ErrorShape]:
-    """The traits of an error in tables [… r c]; numbers that are not finite, as those not given, are left out.
+    """The traits of an error in tables [… r c]; numbers that are not finite or not given are left out.
 
-    `hidden` are the cells that a mask hides; `has_queries` says that the rows are queries in their order.
+    `hidden` are the cells that a mask hides; `has_queries` means that the rows are queries in order.
 
     >>> import numpy
     >>> right = numpy.array([[1.0, 2.0, 4.0], [3.0, -1.0, 1.0]])
@@ -60,10 +60,10 @@ def error_shapes(
     if not (differs & is_known).any():
         return
     if not expected[is_known].any():
-        yield ErrorShape("zeros", "All numbers are 0, as in an array that is not written.")
+        yield ErrorShape("zeros", "All numbers are 0, as in an array that was never written.")
         return
     expected, computed = (np.where(is_known, x, 0).astype(np.float64) for x in (expected, computed))
-    # In a unit in which no square overflows.
+    # In units in which no square overflows.
     _, exponent = np.frexp(max(np.max(abs(x)) for x in (expected, computed)))
     expected, computed = (np.ldexp(x, -exponent) for x in (expected, computed))
     factor = next(_factor(expected, computed), None)
@@ -79,7 +79,7 @@ def error_shapes(
 
 
 def _factor(expected: Array, computed: Array) -> Iterator[ErrorShape]:
-    """One factor that all numbers nearly have."""
+    """One factor that nearly all numbers share."""
     size, right = float(np.sqrt((expected**2).sum())), float((computed**2).sum())
     if not right or not size:
         return
@@ -92,7 +92,7 @@ def _factor(expected: Array, computed: Array) -> Iterator[ErrorShape]:
 
 
 def _factors_along(expected: Array, computed: Array, word: str, axis: int, exponent: int) -> Iterator[ErrorShape]:
-    """A factor, or a number that is added, of each row or column; the tables are in units of 2 to the `exponent`."""
+    """A factor or an offset of each row or column; the tables are in units of 2 to the `exponent`."""
     right, size = (computed**2).sum(axis), np.sqrt((expected**2).sum(axis))
     used = ((computed != 0) & (expected != 0)).sum(axis) >= MIN_LENGTH
     if used.sum() < 2:
@@ -117,7 +117,7 @@ def _factors_along(expected: Array, computed: Array, word: str, axis: int, expon
 
 
 def _growth(errors: Array, exponent: int) -> Iterator[ErrorShape]:
-    """An error that grows from each part of the queries to the next; the errors are in units of 2 to the `exponent`."""
+    """An error that grows from each quarter of the queries to the next, in units of 2 to the `exponent`."""
     by_query = errors.mean(axis=tuple(axis for axis in range(errors.ndim) if axis != errors.ndim - 2))
     if len(by_query) < 2 * PARTS:
         return

@@ -1,4 +1,4 @@
-"""Expected numbers of every form and equivalent shape, as an array with the axes of the step that they are of."""
+"""Expected numbers of every form and equivalent shape, as an array with the axes of their step."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,11 +26,11 @@ from attncli.problem.arrays import (
 from attncli.problem.layout import OWN_LAYOUTS, Layout
 from attncli.problem.spec import ProblemSpec
 
-EVERY_DIGIT = 15  # so many significant digits, or more, are all that a float64 has
-LONG_FRACTION = 9  # decimals of a number that nobody rounds to by hand
+EVERY_DIGIT = 15  # so many significant digits, or more, are a float64's full precision
+LONG_FRACTION = 9  # nobody rounds to so many decimals by hand
 NARROW_TYPES = (*reversed(HALF), "float32")
 ROWS, FEATURES = ("n", "q", "m", "k", "p"), ("d", "c", "e")
-# The letter that a layout has for each axis of a sequence.
+# A layout's letter for each axis of a sequence.
 _LAYOUT_LETTERS = {
     "b": "b",
     **dict.fromkeys(("h", "g"), "h"),
@@ -38,38 +38,38 @@ _LAYOUT_LETTERS = {
     **dict.fromkeys((*FEATURES, "o"), "d"),
 }
 
-CheckedPart = Mapping[str, int]  # the one head and the one batch item that are checked, by the letters of their axes
+CheckedPart = Mapping[str, int]  # the one head and the one batch item to check, by the letters of their axes
 Index = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class TypedDigits:
-    """Half a unit of the last digit of each number, and the type of numbers that have every digit.
+    """Half a unit of the last digit of each number, and the type of numbers with every digit.
 
-    `half_units` is NaN where a number has every digit and its error is the rounding of `dtype`.
+    `half_units` is NaN if a number has every digit; then its error is the rounding of `dtype`.
     """
 
     half_units: Array
-    dtype: str | None = None  # None where the numbers have no type of their own
+    dtype: str | None = None  # None if the numbers have no type of their own
 
 
 class _Digits(NamedTuple):
-    """What the text of one number says."""
+    """The digits in the text of one number."""
 
     decimals: int
     significant: int
     is_whole: bool  # neither a decimal point nor an exponent
     has_exponent: bool
-    has_own_unit: bool  # its last digit says how exact it is
+    has_own_unit: bool  # its last digit shows its precision
 
 
 def typed_digits(numbers: Sequence[float]) -> TypedDigits:
-    """The digits of the numbers of one quantity: TypedNumbers, which know their text, and floats of Python.
+    """The digits of the numbers of one quantity: TypedNumbers, which know their text, and Python floats.
 
-    A number typed with a decimal point or an exponent has the unit of its last digit. Whole numbers, and floats whose
-    trailing zeros were lost, have the unit of the last decimal of any number. All numbers have every digit where all
-    are whole, where one of them has EVERY_DIGIT significant digits, or where all are numbers of a narrow type with
-    their long binary fractions: `0.0999755859375` is 0.1 in float16.
+    A number typed with a decimal point or an exponent has the unit of its last digit. Integers, and floats that lost
+    trailing zeros, have the unit of the last decimal of any number. All numbers have every digit if all are integers,
+    if one has EVERY_DIGIT significant digits, or if all are numbers of a narrow type with their long binary fractions:
+    `0.0999755859375` is 0.1 in float16.
 
     >>> typed_digits([TypedNumber("0.50"), TypedNumber("1")]).half_units.tolist()
     [0.005, 0.005]
@@ -94,11 +94,11 @@ def typed_digits(numbers: Sequence[float]) -> TypedDigits:
 
 
 def _digits(number: float) -> _Digits | None:
-    """What the text of a number says; None where it has no digits to go by, such as `1/2`, NaN and the infinities."""
+    """The digits in a number's text; None if it has none to go by, such as `1/2`, NaN and the infinities."""
     typed = number if isinstance(number, TypedNumber) else TypedNumber(repr(float(number)))
     if typed.decimal is None or not typed.decimal.is_finite():
         return None
-    if typed is not number and typed.is_integer():  # `8.0` is how Python writes 8
+    if typed is not number and typed.is_integer():  # Python writes 8 as `8.0`
         return _Digits(0, 0, is_whole=True, has_exponent=False, has_own_unit=False)
     _, digits, exponent = typed.decimal.as_tuple()
     has_exponent = "e" in typed.text.lower()
@@ -109,7 +109,7 @@ def _digits(number: float) -> _Digits | None:
 
 
 def _narrow_type(numbers: Sequence[float]) -> str | None:
-    """The narrowest type that holds all these numbers exactly; None where none does."""
+    """The narrowest type that holds all these numbers exactly; None if none does."""
     array = np.array(numbers, dtype=np.float64)
     finite = array[np.isfinite(array)]
     with np.errstate(over="ignore"):
@@ -118,19 +118,19 @@ def _narrow_type(numbers: Sequence[float]) -> str | None:
 
 @dataclass(frozen=True)
 class EquivalentShape:
-    """Axes that an array may have in place of a step's, and the operation that gives it those of the step.
+    """Axes that an array may have instead of a step's, and the operation that converts them to the step's.
 
-    `step_axes` are those that it has afterwards: shorter than the step's where a part is given alone, longer where
-    queries are given that are not computed.
+    `step_axes` are the resulting axes: shorter than the step's if only a part is given, longer if queries that are not
+    computed are given too.
     """
 
     axes: Axes
     step_axes: Axes
     operation: str = "none"  # or "split", "merge", "swap", "swap and merge", "transpose"
-    order: Index = ()  # of axes that are in the layout of the problem: where each of those before the operation is
+    order: Index = ()  # for axes in the problem's layout: the index of each before the operation
 
     def in_layout(self, layout: str) -> "EquivalentShape | None":
-        """The same with the axes in a layout; None where they are not those of a sequence."""
+        """The same with the axes in a layout; None if they do not belong to a sequence."""
         letters = [_LAYOUT_LETTERS.get(axis.letter.rpartition("·")[2], "") for axis in self.axes]
         layout = layout if "b" in layout else f"b{layout}"
         if sorted(letters) != sorted(layout) or "".join(letters) not in OWN_LAYOUTS:
@@ -152,7 +152,7 @@ class EquivalentShape:
         return x.reshape([axis.length for axis in self.step_axes])
 
     def remark(self, shape: Index) -> str:
-        """How an array of a shape was read, in a sentence; empty where it has the axes of the step."""
+        """The reading of an array's shape, in a sentence; empty if it has the axes of the step."""
         lengths, letters = [axis.length for axis in self.step_axes], " ".join(axis.letter for axis in self.step_axes)
         if self.operation == "none" and not self.order and shape == tuple(lengths):
             return ""
@@ -163,9 +163,9 @@ class EquivalentShape:
 
 
 def equivalent_shapes(axes: Axes, layout: Layout, part: CheckedPart, query_count: int) -> Iterator[EquivalentShape]:
-    """The shapes that mean the same as a step's, the likeliest first: all of it, every query, the checked part alone.
+    """The shapes equivalent to a step's, the likeliest first: all of it, every query, the checked part alone.
 
-    `query_count` is how many queries there are, with those that are not computed.
+    `query_count` counts all queries, including those that are not computed.
     """
     alone = [
         tuple(axis._replace(length=1) if axis.letter in letters and axis.letter in part else axis for axis in axes)
@@ -179,9 +179,9 @@ def equivalent_shapes(axes: Axes, layout: Layout, part: CheckedPart, query_count
 
 
 def _shapes_with_moved_heads(axes: Axes, layout: Layout) -> Iterator[EquivalentShape]:
-    """The shapes whose heads are elsewhere: on an axis of their own, or side by side in the features."""
+    """The shapes with heads elsewhere: on their own axis, or side by side in the features."""
     letters = [axis.letter for axis in axes]
-    if letters[-2:] == ["h", "n"]:  # a number for each query, as the log-sum-exp
+    if letters[-2:] == ["h", "n"]:  # a number for each query, such as the log-sum-exp
         order = (*range(len(axes) - 2), len(axes) - 1, len(axes) - 2)
         yield EquivalentShape(tuple(axes[at] for at in order), axes, order=order)
     if not layout.has_heads or len(axes) < 2 or letters[-2] not in ROWS or letters[-1] not in FEATURES:
@@ -203,7 +203,7 @@ def _shapes_with_moved_heads(axes: Axes, layout: Layout) -> Iterator[EquivalentS
 
 @dataclass(frozen=True)
 class ExpectedStep:
-    """The step that numbers are expected of: its problem and plan, and the one head and batch item that are checked."""
+    """The step of expected numbers: its problem and plan, and the one head and batch item to check."""
 
     problem: ProblemSpec
     plan: Plan
@@ -226,18 +226,18 @@ class ExpectedStep:
         return Trace(self.problem, self.plan, {}, {})
 
     def labels(self, axis: int) -> tuple[str, ...]:
-        """The labels along an axis of the step, equal ones with their number."""
+        """The labels along an axis of the step, numbered if they repeat."""
         return self._trace.labelled_axes(self.axes[axis : axis + 1])[0].labels
 
     @cached_property
     def every_query(self) -> tuple[str, ...]:
-        """The labels of all queries, also of those that are not computed."""
+        """The labels of all queries, including those that are not computed."""
         return self._trace.numbered_labels["q"]
 
     def position(self, key: Any, axis: int, path: ErrorPath) -> int | None:
-        """The position that a label has along an axis of the step; None of a query that is not computed.
+        """The position of a label along an axis of the step; None for a query that is not computed.
 
-        Raises AttnError where the axis has no such label, or several.
+        Raises AttnError if the axis has no such label, or several.
         """
         letter, text = self.axes[axis].letter, str(key)
         selected = self.problem.selected_queries if letter == "n" else None
@@ -255,16 +255,16 @@ class ExpectedStep:
         return selected.index(found) if found in selected else None
 
     def match(self, shape: Index, index: Index) -> EquivalentShape | None:
-        """The first equivalent shape with these lengths, axes of length 1 apart, of all that follows an index."""
+        """The first equivalent shape with these lengths, except axes of length 1, after an index."""
         layout, axes = self.problem.layout, self.axes[len(index) :]
         shapes = list(equivalent_shapes(axes, self.problem.leading, self.part, len(self.every_query)))
-        if layout not in (None, *OWN_LAYOUTS):  # as queries are given, before axes that may be as long in another order
+        if layout not in (None, *OWN_LAYOUTS):  # a query axis, before axes of the same length
             shapes = [*filter(None, (found.in_layout(str(layout)) for found in shapes)), *shapes]
         lengths = [size for size in shape if size != 1]
         return next((found for found in shapes if lengths == [a.length for a in found.axes if a.length != 1]), None)
 
     def match_transposed(self, shape: Index) -> EquivalentShape | None:
-        """The shape in which rows and columns are exchanged, where an array has it; None otherwise."""
+        """The shape with exchanged rows and columns, if an array has it; otherwise None."""
         axes = self.axes
         turned = (*axes[:-2], *axes[:-3:-1])
         lengths = [size for size in shape if size != 1]
@@ -272,7 +272,7 @@ class ExpectedStep:
         return EquivalentShape(turned, axes, "transpose") if is_turned else None
 
     def place(self, x: Array, shape: EquivalentShape, index: Index, fill: float | bool) -> Array:
-        """An array of an equivalent shape with all that follows an index in the step, `fill` where it has no number."""
+        """An array of an equivalent shape after an index in the step, with `fill` for missing numbers."""
         axes, selected = self.axes[len(index) :], self.problem.selected_queries
         x = shape.to_step(x)
         slices = [slice(None)] * len(axes)
@@ -289,17 +289,17 @@ class ExpectedStep:
 
 
 class _Block(NamedTuple):
-    """Numbers for all of a step that is behind some positions."""
+    """Numbers for everything in a step after some positions."""
 
     behind: Index
     array: Array
     shape: EquivalentShape
-    typed: list[Any] | None = None  # the numbers as they were typed, row by row; None of an array of a library
+    typed: list[Any] | None = None  # the numbers as typed, row by row; None for an array of a library
     dtype: str | None = None
 
 
 class _Collector:
-    """Collects the blocks of numbers that are expected of one step: behind labels, or of all of it."""
+    """Collects the blocks of expected numbers of one step: after labels, or for all of it."""
 
     def __init__(self, step: ExpectedStep) -> None:
         self.step = step
@@ -308,7 +308,7 @@ class _Collector:
         self.transposed: AttnError | None = None
 
     def add(self, value: Any, index: Index, path: ErrorPath) -> None:
-        """Add what is expected behind an index: a mapping by labels, an array, lists, a number, None."""
+        """Add expected numbers after an index: a mapping by labels, an array, lists, a number, None."""
         if value is None:
             return
         if hasattr(value, "to_numpy"):
@@ -321,7 +321,7 @@ class _Collector:
             self._add_block(value, index, path)
 
     def _by_label(self, value: GivenArray, index: Index) -> Any:
-        """The numbers of a table, by the labels of rows and columns where they are not those of the step in order."""
+        """The numbers of a table, by the labels of rows and columns unless these are the step's in order."""
         step = self.step
         at = [axis for axis in range(len(index), len(step.axes)) if step.axes[axis].letter not in COUNTED_FROM_0]
         is_typed = value.array.dtype == object  # of TypedNumbers
@@ -344,12 +344,12 @@ class _Collector:
         }
 
     def _other_labels(self, labels: tuple[str, ...] | None, axis: int) -> tuple[str, ...] | None:
-        """Labels that are not those of an axis of the step in their order; None where they are, or there are none."""
+        """Labels that are not an axis's in their order; None if they are, or there are none."""
         known = self.step.labels(axis)
         return None if labels in (None, known, tuple(label.partition("#")[0] for label in known)) else labels
 
     def _add_mapping(self, value: Mapping[Any, Any], index: Index, path: ErrorPath) -> None:
-        """Add what is expected of each label along the next axis; an axis of one head may be left out."""
+        """Add expected numbers for each label along the next axis; an axis of one head may be absent."""
         axes, part, at = self.step.axes, self.step.part, len(index)
         if not value:
             raise AttnError("is empty", where=path, hint="give numbers by labels, or a table of them", subject=value)
@@ -392,18 +392,18 @@ class _Collector:
 
 
 def _shape_error(shape: Index, axes: Axes, path: ErrorPath, value: Any) -> AttnError:
-    """The error that an array has other lengths than what is computed."""
+    """The error that an array has other lengths than the computed one."""
     lengths, letters = [axis.length for axis in axes], [axis.letter for axis in axes]
     hint = f"expected {count_entries(letters, lengths) or 'one number'}"
     without_heads = [axis.length for axis in axes if axis.letter != "h"]
     if "h" in letters and [n for n in shape if n != 1] == [n for n in without_heads if n != 1]:
-        hint = "give those of every head, not of their average, or check one head"
+        hint = "give numbers for every head, not their average, or check one head"
     size = format_lengths(shape) or "1"
     return AttnError(f"has {size} {'number' if size == '1' else 'numbers'}", where=path, hint=hint, subject=value)
 
 
 def _depth(value: Any, axes: int = MAX_AXES) -> int:
-    """How many axes mappings, lists and arrays in one another have, up to a number: as many as the deepest."""
+    """The axes of nested mappings, lists and arrays, up to a limit: of the deepest."""
     if axes == 0:
         return 0
     if isinstance(value, Mapping):
@@ -414,7 +414,7 @@ def _depth(value: Any, axes: int = MAX_AXES) -> int:
 
 
 def _typed_array(value: Any, path: ErrorPath) -> tuple[Array, list[Any]]:
-    """A number or nested lists as an array, and the numbers as they were typed; NaN and None where there is none."""
+    """A number or nested lists as an array, and the numbers as typed; NaN and None for missing ones."""
     typed: list[Any] = []
     is_number = not isinstance(value, (list, tuple))
     array = nested_lists_to_array(_plain_cells([value] if is_number else value, typed), path)
@@ -432,9 +432,9 @@ def _typed_array(value: Any, path: ErrorPath) -> tuple[Array, list[Any]]:
 
 
 def _plain_cells(value: Any, typed: list[Any], axes: int = MAX_AXES) -> Any:
-    """Nested lists with NaN in place of None; the cells themselves are appended to `typed`.
+    """Nested lists with NaN in place of None; it appends the cells to `typed`.
 
-    A list without None stays the same object, by which errors find its line; so do lists nested too deep.
+    A list without None stays the same object, so that errors find its line; so do lists nested too deep.
     """
     if is_array_with_axes(value):
         value = to_lists(value)
@@ -449,11 +449,11 @@ def _plain_cells(value: Any, typed: list[Any], axes: int = MAX_AXES) -> Any:
 
 @dataclass(frozen=True)
 class ExpectedNumbers:
-    """The numbers that are expected of a step, on its axes: NaN where none is.
+    """The expected numbers of a step, on its axes; NaN for missing ones.
 
-    `half_units` are those of the last digit typed, NaN where a number has every digit; None where all have. `dtype` is
-    the type of numbers that have one of their own. Of numbers with rows and columns exchanged, as their shape tells,
-    `transposed` is the error that holds unless they are right but for that.
+    `half_units` applies to the last typed digit, NaN if a number has every digit; None if all have. `dtype` is the
+    numbers' own type, if any. If the shape shows exchanged rows and columns, `transposed` is the error to raise unless
+    the numbers are otherwise right.
     """
 
     array: Array
@@ -470,22 +470,22 @@ class ExpectedNumbers:
 
     @property
     def has_every_digit(self) -> bool:
-        """Whether any number that is expected has every digit, so that its error is rounding."""
+        """Whether any expected number has every digit, so that its error is rounding."""
         return self.half_units is None or bool(np.isnan(self.half_units[self.is_given]).any())
 
     def take(self, positions: Sequence[int], axis: int) -> "ExpectedNumbers":
-        """Those at some positions along an axis."""
+        """The numbers at some positions along an axis."""
         half_units = None if self.half_units is None else self.half_units.take(positions, axis)
         array, is_given = self.array.take(positions, axis), self.is_given.take(positions, axis)
         return ExpectedNumbers(array, is_given, half_units, self.dtype, self.remarks)
 
 
 def expected_numbers(value: Any, step: ExpectedStep, path: ErrorPath) -> ExpectedNumbers:
-    """The numbers that are expected of a step, from an array, nested lists, or mappings from labels to them.
+    """The expected numbers of a step, from an array, nested lists, or mappings from labels to them.
 
     Along each axis a mapping names tokens, `head 0`, features as tables show them (`e1`), or positions from 0; axes of
-    one batch item or head may be left out. None in a list is not a number. Raises AttnError where a label is unknown or
-    an array has another shape than the step.
+    one batch item or head may be absent. None in a list is not a number. Raises AttnError if a label is unknown or an
+    array has another shape than the step.
     """
     collector = _Collector(step)
     collector.add(value, (), path)
@@ -519,7 +519,7 @@ def expected_numbers(value: Any, step: ExpectedStep, path: ErrorPath) -> Expecte
 
 
 def _on_axes(step: ExpectedStep, arrays: Sequence[tuple[_Block, Array]], fill: float | bool) -> Array:
-    """An array on the axes of a step, made of those of blocks: one for all of it, or several behind labels."""
+    """An array on the axes of a step, made from blocks: one for all of it, or several after labels."""
     whole: Array | None = None
     for block, x in arrays:
         placed = step.place(x, block.shape, block.behind, fill)

@@ -1,4 +1,4 @@
-"""The slips of a check: those that explain the numbers that differ, and those that would go unnoticed."""
+"""The slips of a check: those that explain the wrong numbers, and those that would go unnoticed."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,20 +32,20 @@ from attncli.plan.graph import GRADIENT
 from attncli.problem.spec import ProblemSpec
 from attncli.render.rows import largest_of_rows
 
-# No rounding error of a formula is as large as so many units of the largest number, or as this part of it.
+# Rounding errors of formulas are below so many units of the largest number, and below this share of it.
 LOOSE_UNITS, NARROW_LOOSE_UNITS, LOOSE_PART = 512, 64, 0.5
-ROUGH_PART = 1 / 4  # of the typical error of half precision: smaller errors are not those of a computation in it
-MOST_CANDIDATES = 40  # whole numbers of a slip that are tried where few numbers are expected
-MIN_DIGITS = 6  # of the numbers beyond those that a slip and its number are chosen by
-MUCH_MORE = 2  # times what the best explanation leaves of the numbers: one that leaves more is not named
-ALONG = 0.9  # the cosine of errors with the reference from which these are scaled, not rounded
+ROUGH_PART = 1 / 4  # share of half precision's typical error: smaller errors come from something else
+MOST_CANDIDATES = 40  # integers of a slip to try if few numbers are expected
+MIN_DIGITS = 6  # digits of the numbers besides the two that a slip and its number are fitted to
+MUCH_MORE = 2  # times the remainder of the best explanation: one that leaves more is not named
+ALONG = 0.9  # cosine of errors with the reference above which they are scaled, not rounded
 
 Quantities = Mapping[str, ExpectedNumbers]
 Values = Mapping[str, Array]
 
 
 def limits_of(checker: Checker) -> SearchLimits:
-    """How long slips are tried in a check."""
+    """How long a check tries slips."""
     return SearchLimits(seconds=checker.options.seconds)
 
 
@@ -59,10 +59,10 @@ def find_explanations(
 ) -> SearchResult:
     """The slips with which a computation gives the expected numbers, the simplest first.
 
-    Of those within the tolerance only the ones are named that leave least: each may be right, as `ranked` says. Where
-    no slip alone does, `skips_pairs` is asked whether pairs are left out. They are where all numbers that differ are 0
-    or none is finite: many pairs can make that of any numbers. With `rounds_every_step` the steps of
-    the computation with a slip are rounded to the half type of the problem. `must_gain` is that of `ranked`.
+    Among slips within the tolerance it names only those with the least remainder: each may be right, as in `ranked`. If
+    no single slip explains the numbers, `skips_pairs` decides whether to skip pairs. They are also skipped if all wrong
+    numbers are 0 or none is finite: many pairs can produce that. With `rounds_every_step`, the computation with a slip
+    rounds its steps to the problem's half type. `must_gain` is as in `ranked`.
     """
     problem, limits = exact_problem(checker), limits_of(checker)
     accepts = partial(matches_expected, checker, rounds_every_step=rounds_every_step)
@@ -85,27 +85,27 @@ def find_explanations(
 
 
 def _says_something(result: QuantityCheck) -> bool:
-    """Whether any number that differs is finite and not 0."""
+    """Whether any wrong number is finite and not 0."""
     given = result.expected[result.differs]
     return bool((np.isfinite(given) & (given != 0)).any())
 
 
 class Remainder(NamedTuple):
-    """What a computation leaves of the expected numbers, in roundings of the largest number of their row."""
+    """The difference between a computation and the expected numbers, in roundings of their row's largest number."""
 
     largest: float
     root_mean_square: float
 
     def is_more_than(self, factor: float, other: "Remainder") -> bool:
-        """Whether either is more than so many times that of another; what is below one rounding counts as one."""
+        """Whether either is more than so many times another's; values below one rounding count as one."""
         return any(own > factor * max(least, 1) for own, least in zip(self, other, strict=True))
 
 
 def ranked(checker: Checker, attempts: Sequence[Attempt], *, must_gain: bool = False) -> list[Attempt]:
-    """The attempts that leave no more than twice what the best one leaves.
+    """The attempts that leave no more than twice the remainder of the best.
 
-    A number that was found by a search is given up where a mistake without one does as well. With `must_gain` the
-    largest error that an attempt leaves is also less than half of that which the right computation leaves.
+    A mistake without a fitted number is preferred if it does as well. With `must_gain`, the largest error that an
+    attempt leaves must also be less than half of the right computation's.
     """
     if len(attempts) < 2 and not must_gain:
         return list(attempts)
@@ -124,7 +124,7 @@ def ranked(checker: Checker, attempts: Sequence[Attempt], *, must_gain: bool = F
 
 
 def _remainder(checker: Checker, attempt: Attempt) -> Remainder:
-    """What the slips of an attempt, made in the whole problem, leave of the expected numbers."""
+    """The remainder of an attempt's slips, made in the whole problem."""
     largest, squares, count = 0.0, 0.0, 0
     for same in in_all_parts(attempt, exact_problem(checker), limits_of(checker)):
         values = _computed(same, checker.quantities)
@@ -139,7 +139,7 @@ def _remainder(checker: Checker, attempt: Attempt) -> Remainder:
 
 
 def _in_roundings(numbers: ExpectedNumbers, computed: Array, precision: Precision) -> Array:
-    """How far expected numbers are from computed ones, in what one rounding of them may be off by."""
+    """The distance of expected numbers from computed ones, in units of their possible rounding error."""
     own = precision if numbers.dtype is None else Precision(numbers.dtype)
     rounding = own.units(largest_of_rows(np.where(np.isfinite(computed), computed, 0))) / 2
     if numbers.half_units is not None:
@@ -151,11 +151,11 @@ def _in_roundings(numbers: ExpectedNumbers, computed: Array, precision: Precisio
 
 
 def explained_by_same(checker: Checker, mistake: Explanation) -> Explanation | None:
-    """How the one slip of an explanation explains the expected numbers too: with its number, or another likely one."""
+    """How one explanation's slip also explains the expected numbers: with its number, or another likely one."""
     on_demand, slip = _on_demand(checker), SLIPS[mistake.slips[0]]
     own = own_attempt(exact_problem(checker), _dtype(checker), on_demand=on_demand)
     numbers: list[Number] = list(mistake.parameters.values()) if slip.number is not None else []
-    if slip.number is not None and slip.number.is_whole:  # such as how many keys a tail has
+    if slip.number is not None and slip.number.is_whole:  # such as the number of keys in a tail
         numbers += islice(slip.number.candidates(own.computation), MOST_CANDIDATES)
     variants = (variant for number in (*dict.fromkeys(numbers), None) for variant in with_slip(own, slip, number))
     found = next((attempt for attempt in variants if matches_expected(checker, attempt)), None)
@@ -163,9 +163,9 @@ def explained_by_same(checker: Checker, mistake: Explanation) -> Explanation | N
 
 
 def find_nearest(checker: Checker, results: Sequence[QuantityCheck]) -> NearestSlip | None:
-    """The slip that explains most of the numbers that differ in the first result with any, and no other worse.
+    """The slip that explains most wrong numbers of the first result that differs, and makes no other worse.
 
-    None where none explains most of them, where so few may be explained by chance, or the problem is a large one.
+    None if none explains most of them, if so few may be explained by chance, or the problem is large.
     """
     problem = exact_problem(checker)
     first = next((result for result in results if not result.agrees), None)
@@ -176,7 +176,7 @@ def find_nearest(checker: Checker, results: Sequence[QuantityCheck]) -> NearestS
     for attempt in single_attempts(problem, _dtype(checker), _on_demand(checker)):
         try:
             value = _computed(attempt, [first.name]).get(first.name)
-        except AttnError:  # an operator of another package may refuse what a slip gives it
+        except AttnError:  # an operator of another package may reject a slip's input
             continue
         if value is None or value.shape != numbers.array.shape or attempt.is_rounding:
             continue
@@ -188,7 +188,7 @@ def find_nearest(checker: Checker, results: Sequence[QuantityCheck]) -> NearestS
 
 
 def _digits_to_spare(checker: Checker) -> float:
-    """How many digits the expected numbers but two have together: a slip and its number are chosen to fit two."""
+    """The total digits of the expected numbers except two: a slip and its number are fitted to two."""
     digits = []
     for name, numbers in checker.quantities.items():
         given = numbers.is_given & np.isfinite(numbers.array)
@@ -203,31 +203,45 @@ def _digits_to_spare(checker: Checker) -> float:
 
 
 def find_unnoticed(checker: Checker) -> SearchResult:
-    """The slips with which a computation gives the reference within the tolerance: these inputs can't tell them."""
+    """The slips whose results equal the reference within the tolerance: these inputs can't reveal them."""
     accepts = partial(matches_reference, checker)
     problem, on_demand = exact_problem(checker), _on_demand(checker)
     return unnoticed(problem, accepts, limits_of(checker), dtype=_dtype(checker), on_demand=on_demand)
 
 
+def find_passed(checker: Checker) -> tuple[str, ...]:
+    """The names of the slips that the tolerance of the user lets pass on these inputs, and the derived one does not."""
+    derived = replace(checker, options=replace(checker.options, rtol=None, atol=None, ulp=None))
+    anyway = unnoticed_names(derived)
+    return tuple(name for name in unnoticed_names(checker) if name not in anyway)
+
+
+def unnoticed_names(checker: Checker) -> Sequence[str]:
+    """The names of the slips that go unnoticed, each once."""
+    with np.errstate(all="ignore"):
+        found = find_unnoticed(checker).explanations
+    return tuple(dict.fromkeys(name for attempt in found for name in attempt.slips))
+
+
 def _on_demand(checker: Checker) -> tuple[str, ...]:
-    """The names of what is checked and is computed only where it is selected: on demand, and gradients."""
+    """The checked names that are computed only on request: on demand, and gradients."""
     nodes = {name: checker.trace.plan[name] for name in checker.quantities}
     return tuple(name for name, node in nodes.items() if node.is_on_demand or node.stage == GRADIENT)
 
 
 def _is_backward(checker: Checker, results: Sequence[QuantityCheck]) -> bool:
-    """Whether gradients differ and the forward pass is checked and agrees."""
+    """Whether gradients differ, while the forward pass is checked and agrees."""
     forward = [result for result in results if checker.trace.plan[result.name].stage != GRADIENT]
     return 0 < len(forward) < len(results) and all(result.agrees for result in forward)
 
 
 def explanations(attempts: Iterable[Attempt]) -> tuple[Explanation, ...]:
-    """What a report says of attempts."""
+    """The explanations of attempts, as a report has them."""
     return tuple(Explanation(attempt.slips, attempt.sentence, attempt.parameters) for attempt in attempts)
 
 
 def exact_problem(checker: Checker) -> ProblemSpec:
-    """The problem of the reference, in float64 where that is wider than its own type."""
+    """The problem of the reference, in float64 if that is wider than its own type."""
     is_extended = Precision(checker.problem.precision.name).epsilon < Precision(FLOAT64).epsilon
     return checker.trace.problem if is_extended else in_type(checker.trace.problem, FLOAT64)
 
@@ -237,7 +251,7 @@ def _dtype(checker: Checker) -> str:
 
 
 def _priority(checker: Checker, results: Sequence[QuantityCheck]) -> Priority:
-    """The queries whose numbers differ, the batch item and the head with most of them, in the first such quantity."""
+    """The queries with wrong numbers, and the batch item and head with most, in the first such quantity."""
     for result in results:
         letters = checker.trace.plan[result.name].letters
         if "n" in letters and result.differs.any():
@@ -263,7 +277,7 @@ def matches_expected(checker: Checker, attempt: Attempt, *, rounds_every_step: b
     is_rough = own.epsilon > Precision().epsilon
     if any(_has_own_error(checker, name, dtypes[name]) for name in quantities):
         least = FEW_NUMBERS * len(attempt.slips) if is_rough else 1
-        least = 0 if attempt.is_confirmation else least  # a part in which nothing changes says nothing against a slip
+        least = 0 if attempt.is_confirmation else least  # a part without changes is no evidence against a slip
         if not _changes_what_differs(checker, values, attempt.part, least):
             return False
     if is_rough:  # half precision has its error around the exact numbers
@@ -280,9 +294,9 @@ def matches_expected(checker: Checker, attempt: Attempt, *, rounds_every_step: b
 
 
 def _expected_of(checker: Checker, attempt: Attempt) -> Quantities:
-    """What is expected of the part of an attempt.
+    """The expected numbers of an attempt's part.
 
-    Where digits were rounded off, a number that was fitted to the others is off by what they lost, and so are its own.
+    If digits were rounded off, a number fitted to the others inherits their error, and so do its results.
     """
     quantities = _in_part(checker, checker.quantities, attempt.part)
     if not attempt.is_fitted:
@@ -293,15 +307,15 @@ def _expected_of(checker: Checker, attempt: Attempt) -> Quantities:
 
 
 def _expected(checker: Checker, part: Part) -> Values:
-    """The expected numbers of a part, NaN where none is."""
+    """The expected numbers of a part, NaN for missing ones."""
     quantities = _in_part(checker, checker.quantities, part)
     return {name: np.where(x.is_given, as_floats(x.array), np.nan) for name, x in quantities.items()}
 
 
 def residuals(checker: Checker, attempt: Attempt) -> Array | None:
-    """How far an attempt is from the expected numbers of its part, those of each quantity relative to the largest.
+    """The differences of an attempt from its part's expected numbers, relative to each quantity's largest.
 
-    None where it does not compute one of them; infinite where only one of two numbers is finite.
+    None if it does not compute one of them; infinite if only one of two numbers is finite.
     """
     quantities, values = _in_part(checker, checker.quantities, attempt.part), _computed(attempt, checker.quantities)
     parts = []
@@ -318,9 +332,9 @@ def residuals(checker: Checker, attempt: Attempt) -> Array | None:
 
 
 def axis_of(checker: Checker, name: str, letter: str) -> int | None:
-    """The axis of a step whose positions are all those of a letter; None where it has none, or one for several heads.
+    """The axis of a step that has all positions of a letter; None if it has none, or one for several heads.
 
-    Weights of the two maps of a pair of heads, subtracted, have half as many heads as their queries.
+    Weights of the two maps of a pair of heads, after subtraction, have half as many heads as their queries.
     """
     plan = checker.trace.plan
     node = plan[name]
@@ -329,7 +343,7 @@ def axis_of(checker: Checker, name: str, letter: str) -> int | None:
 
 
 def agreement(checker: Checker, attempt: Attempt, letter: str) -> Array:
-    """For each position along an axis whether an attempt gives what is expected there, within its rounding error."""
+    """Whether an attempt gives the expected numbers, within its rounding error, for each position along an axis."""
     agrees = np.ones(checker.trace.plan.axis_length(letter), dtype=bool)
     quantities = {name: x for name, x in checker.quantities.items() if axis_of(checker, name, letter) is not None}
     rounding = measure(attempt.problem, attempt.plan, list(quantities), _dtype(checker))
@@ -346,19 +360,19 @@ def agreement(checker: Checker, attempt: Attempt, letter: str) -> Array:
 
 
 def matches_reference(checker: Checker, attempt: Attempt) -> bool:
-    """Whether an attempt gives the reference, within the tolerance of each quantity, where a number is expected."""
+    """Whether an attempt equals the reference, within each quantity's tolerance, at the expected numbers."""
     quantities, values = _reference(checker, attempt.part), _computed(attempt, checker.quantities)
     tolerances = {name: checker.tolerance(name) for name in quantities}
     return values.keys() == quantities.keys() and _agree(quantities, values, tolerances)
 
 
 def _computed(attempt: Attempt, names: Iterable[str]) -> Values:
-    """The results of an attempt, those of masks and counts as floating-point numbers."""
+    """The results of an attempt; masks and counts become floating-point numbers."""
     return {name: as_floats(x) for name, x in run_attempt(attempt, names).items()}
 
 
 def _in_part(checker: Checker, quantities: Quantities, part: Part) -> Quantities:
-    """The numbers of some queries, one batch item or one key head where they are tried alone."""
+    """The numbers of some queries, one batch item or one key head if they are tried alone."""
     parts = dict(quantities)
     for name in quantities:
         for axis, letter in enumerate(checker.trace.plan[name].letters):
@@ -369,14 +383,14 @@ def _in_part(checker: Checker, quantities: Quantities, part: Part) -> Quantities
 
 
 def _reference(checker: Checker, part: Part) -> Quantities:
-    """The numbers of the reference in place of the expected ones."""
+    """The reference's numbers in place of the expected ones."""
     quantities = checker.quantities.items()
     reference = {name: replace(x, array=as_floats(checker.reference.value(name))) for name, x in quantities}
     return _in_part(checker, reference, part)
 
 
 def _agree(quantities: Quantities, values: Values, tolerances: Mapping[str, Tolerance]) -> bool:
-    """Whether all expected numbers agree with those of an attempt."""
+    """Whether all expected numbers agree with an attempt's."""
     return all(
         values[name].shape == numbers.array.shape
         and bool((tolerances[name].agreeing(numbers, values[name]) | ~numbers.is_given).all())
@@ -385,10 +399,10 @@ def _agree(quantities: Quantities, values: Values, tolerances: Mapping[str, Tole
 
 
 def _changes_what_differs(checker: Checker, values: Values, part: Part, least: int) -> bool:
-    """Whether an attempt changes so many numbers of the reference, and the expected ones differ in most of these.
+    """Whether an attempt changes enough numbers of the reference, and most of these differ in the expected ones.
 
-    Where its own rounding error is large, as that of half precision or of rounded weights in a half type, a few
-    wrong numbers among exact ones are within it, but were not made by it.
+    If its rounding error is large, as in half precision or with rounded weights, a few wrong numbers among exact ones
+    are within it, but it did not cause them.
     """
     changed = both = 0
     quantities = _in_part(checker, checker.quantities, part)
@@ -404,9 +418,9 @@ def _changes_what_differs(checker: Checker, values: Values, part: Part, least: i
 
 
 def _has_rough_errors(checker: Checker, values: Values, part: Part) -> bool:
-    """Whether the errors of the expected numbers may be those of half precision.
+    """Whether the errors of the expected numbers may come from half precision.
 
-    They are not much smaller than those of an attempt, nor are the numbers all a little too large.
+    They are not much smaller than an attempt's, and the numbers are not all a little too large.
     """
     quantities = _in_part(checker, checker.quantities, part)
     for name, reference in _reference(checker, part).items():
@@ -430,29 +444,29 @@ def _is_explained(
     attempt: Attempt,
     rounds_every_step: bool,
 ) -> bool:
-    """Whether the numbers of one quantity are those of an attempt, within its rounding error in a type.
+    """Whether the numbers of one quantity equal an attempt's, within its rounding error in a type.
 
-    Half of them are also within twice its typical error: the largest one, where rounding takes a number from
-    one decimal to the next, would explain much else.
+    Half of them are also within twice its typical error: the largest error, with which rounding moves a number to the
+    next decimal, would explain too much.
     """
     if not _has_own_error(checker, name, dtype):
         return _agree({name: numbers}, {name: computed}, {name: checker.tolerance(name)})
     if attempt.is_confirmation and _agree({name: numbers}, {name: computed}, {name: checker.tolerance(name)}):
-        return True  # as near as the right numbers have to be; that of the first part was measured
+        return True  # as near as right numbers must be; the first part's was measured
     rounding = measure(attempt.problem, attempt.plan, [name], dtype, rounds_every_step=rounds_every_step)
     tolerance = checker.derived_tolerance(name, Precision(dtype), rounding, rounds_every_step=rounds_every_step)
     if tolerance.allows_anything(computed):
         return False
     if not _agree({name: numbers}, {name: computed}, {name: tolerance}):
         return False
-    if tolerance.relative is not None:  # the user has chosen it
+    if tolerance.relative is not None:  # the user's choice
         return True
     near = replace(tolerance, error=FACTOR * rounding.errors[name].typical)
     return bool(2 * (near.agreeing(numbers, computed) & numbers.is_given).sum() >= numbers.is_given.sum())
 
 
 def _loose(checker: Checker, name: str, dtype: str, computed: Array) -> Tolerance:
-    """A tolerance that no rounding error exceeds, found without computing it."""
+    """A tolerance above every rounding error, found without computing it."""
     tolerance, precision = checker.tolerance(name), Precision(dtype)
     if not _has_own_error(checker, name, dtype):
         return tolerance
@@ -468,7 +482,7 @@ def _has_own_error(checker: Checker, name: str, dtype: str) -> bool:
 
 
 def _is_of_type(numbers: ExpectedNumbers, precision: Precision) -> bool:
-    """Whether numbers are those of a type, to the digits typed, as what ends in a step of the type is."""
+    """Whether numbers belong to a type, to the typed digits, as the results of a step in the type do."""
     with np.errstate(all="ignore"):
         error = abs(precision.round(numbers.array) - numbers.array)
     return not (error > (0 if numbers.half_units is None else numbers.half_units)).any()

@@ -1,6 +1,6 @@
-"""Numbers that were rounded in another way: cut, rounded on the way, computed with e = 2.718 or √2 = 1.41.
+"""Other ways to round by hand: cut, rounded on the way, computed with e = 2.718 or √2 = 1.41.
 
-Each way is computed again from the trace, and has to give all numbers of a result, to the digits typed.
+Each way is recomputed from the trace, and must give all numbers of a result, to the typed digits.
 """
 
 import math
@@ -18,39 +18,39 @@ from attncli.checks.slips.softmax import softmax_node
 from attncli.engine.dense import evaluate
 from attncli.plan.graph import Node
 
-MOST_CELLS = 4096  # of all steps together: larger problems are not done by hand
+MOST_CELLS = 4096  # numbers of all steps together: nobody does larger problems by hand
 ROUNDED_TO = (4, 3, 2, 1)  # decimals on the way
-FAR = 0.05  # of a root: nobody takes a number that is farther from it
-EPSILON = 1e-9  # of a unit, by which a number may be below the one that it is cut from
-SURE = 1e3  # times as likely as by chance: so many ways to round are tried
-FEW_UNITS, MANY_UNITS = 10, 100  # of the last digit: of numbers with fewer a mistake may be as small
+FAR = 0.05  # relative error of a root: nobody uses a worse approximation
+EPSILON = 1e-9  # share of a unit by which a number may be below the one that was cut
+SURE = 1e3  # times as likely as chance, because many ways to round are tried
+FEW_UNITS, MANY_UNITS = 10, 100  # last digits of the numbers: with fewer, a mistake may be as small
 ON_THE_WAY = "rounded_on_the_way"
-MAX_WAYS = 2  # that are named where they give the same numbers
+MAX_WAYS = 2  # ways with equal numbers to name
 POWERS = {"2.7183": 2.7183, "2.718": 2.718, "2.72": 2.72, "2.71": 2.71, "2.7": 2.7}  # e, as people round it
 
 
 @dataclass(frozen=True)
 class _Way:
-    """A way to round: what a sentence says was done, the values that it gives a result, and the numbers in it."""
+    """A way to round: its description in a sentence, the values that it gives a result, and its numbers."""
 
     text: str
     value: Array
     parameters: Mapping[str, float] = field(default_factory=dict)
-    is_likely: bool = False  # also of one number
+    is_likely: bool = False  # also for a single number
     name: str = ON_THE_WAY
 
 
 def is_by_hand(checker: Checker, result: QuantityCheck) -> bool:
-    """Whether numbers were typed to some decimals, of a problem as small as those that are done by hand."""
+    """Whether numbers were typed to some decimals, in a problem small enough to do by hand."""
     half_units = checker.quantities[result.name].half_units
     is_small = sum(step.value.size for step in checker.trace.steps) <= MOST_CELLS
     return is_small and half_units is not None and checker.quantities[result.name].dtype is None
 
 
 def cut(checker: Checker, result: QuantityCheck, results: Sequence[QuantityCheck]) -> Reading | None:
-    """The digits after the last one are left out, where they should be rounded.
+    """The digits after the last one are cut off, where they should be rounded.
 
-    One number that is one too small in its last digit may be so by accident, where others are given.
+    A single number that is one too small in its last digit may be an accident, if there are others.
     """
     if not _is_cut(checker, result):
         return None
@@ -62,7 +62,7 @@ def cut(checker: Checker, result: QuantityCheck, results: Sequence[QuantityCheck
 
 
 def _is_cut(checker: Checker, result: QuantityCheck) -> bool:
-    """Whether all numbers of a result are the right ones, cut after the last digit typed."""
+    """Whether all numbers of a result are the right ones, cut after the last typed digit."""
     numbers = checker.quantities[result.name]
     if not is_by_hand(checker, result) or numbers.half_units is None:
         return False
@@ -75,7 +75,7 @@ def _is_cut(checker: Checker, result: QuantityCheck) -> bool:
 
 
 def off_by_one(checker: Checker, result: QuantityCheck, results: Sequence[QuantityCheck]) -> Reading | None:
-    """The last digit of numbers is off by one; the ways to round that make the same numbers are named with it."""
+    """The last digit of numbers is off by one; this also names the ways to round that give the same numbers."""
     numbers = checker.quantities[result.name]
     if not is_by_hand(checker, result) or numbers.half_units is None:
         return None
@@ -88,7 +88,7 @@ def off_by_one(checker: Checker, result: QuantityCheck, results: Sequence[Quanti
         return None
     sentence = f"the last digit of {count_of(result.differ, 'number')} is off by one"
     texts = [way.text for way in _matching(checker, result, results) if way.is_likely or result.differ > 1]
-    for other in results:  # one way made all of them
+    for other in results:  # one way explains all of them
         if not other.agrees and not other.follows and other.name != result.name and is_by_hand(checker, other):
             same = {way.text for way in _matching(checker, other, results)}
             texts = [text for text in texts if text in same]
@@ -97,7 +97,7 @@ def off_by_one(checker: Checker, result: QuantityCheck, results: Sequence[Quanti
 
 
 def computed_with_rounding(checker: Checker, result: QuantityCheck, results: Sequence[QuantityCheck]) -> Reading | None:
-    """Numbers that were rounded before others were computed with them."""
+    """Numbers that were rounded before other numbers were computed from them."""
     if not is_by_hand(checker, result):
         return None
     sure = [way for way in _matching(checker, result, results) if _likelihood(checker, result, way) >= SURE]
@@ -109,7 +109,7 @@ def computed_with_rounding(checker: Checker, result: QuantityCheck, results: Seq
 
 
 def _matching(checker: Checker, result: QuantityCheck, results: Sequence[QuantityCheck]) -> list[_Way]:
-    """The ways to round that give all numbers of a result, each other's numbers once."""
+    """The ways to round that give all numbers of a result; one of several with equal numbers."""
     numbers, tolerance = checker.quantities[result.name], checker.tolerance(result.name)
     found: list[_Way] = []
     for way in _ways(checker, result, results):
@@ -130,7 +130,7 @@ def _likelihood(checker: Checker, result: QuantityCheck, way: _Way) -> float:
 
 
 def _ways(checker: Checker, result: QuantityCheck, results: Sequence[QuantityCheck]) -> Iterator[_Way]:
-    """The ways to round, the likeliest first; each of the result itself, of numbers as they are written, of steps."""
+    """The ways to round, the likeliest first: the result itself, numbers as written, steps."""
     yield from _rounded_to("", checker, result, result.computed)
     trace, plan = checker.trace, checker.trace.plan
     name = plan.resolve(result.name)
@@ -158,14 +158,14 @@ def _ways(checker: Checker, result: QuantityCheck, results: Sequence[QuantityChe
 
 
 def _decimals(checker: Checker, result: QuantityCheck) -> int | None:
-    """To how many decimals all numbers of a result are typed; None where some have others."""
+    """The number of decimals that all numbers of a result share; None if they vary."""
     half_units = checker.quantities[result.name].half_units
     units = np.unique(half_units[result.is_given]) if half_units is not None else np.zeros(0)
     return max(round(-math.log10(2 * float(units[0]))), 0) if len(units) == 1 and np.isfinite(units[0]) else None
 
 
 def _rounded_to(before: str, checker: Checker, result: QuantityCheck, own: Array) -> Iterator[_Way]:
-    """The numbers of the result itself rounded, or cut, to fewer decimals than are written."""
+    """The result's own numbers rounded, or cut, to fewer decimals than are written."""
     typed = _decimals(checker, result)
     for decimals in ROUNDED_TO:
         if typed is not None and decimals < typed:
@@ -192,7 +192,7 @@ def _is_on_the_way(checker: Checker, node: Node, name: str) -> bool:
 
 
 def _with_rounded_step(checker: Checker, node: Node, name: str) -> Iterator[_Way]:
-    """A step rounded, or cut, before it is used."""
+    """A step rounded, or cut, before its use."""
     right = checker.trace[node.name].value
     for decimals in ROUNDED_TO:
         both = {
@@ -212,7 +212,7 @@ def _slip_of(step: str) -> str:
 
 
 def _with_rounded_exponentials(checker: Checker, name: str) -> Iterator[_Way]:
-    """The exponentials of a softmax rounded before they are added."""
+    """The exponentials of a softmax rounded before their sum."""
     node = _softmax_before(checker, name)
     if node is None:
         return
@@ -225,7 +225,7 @@ def _with_rounded_exponentials(checker: Checker, name: str) -> Iterator[_Way]:
 
 
 def _softmax_before(checker: Checker, name: str) -> Node | None:
-    """The softmax that a result is computed with; None where there is none."""
+    """The softmax before a result; None if there is none."""
     plan = checker.trace.plan
     node = softmax_node(Computation(checker.problem, plan, checker.dtype_of(next(iter(checker.quantities)))))
     is_before = node is not None and node.name in plan.needed_for([plan.by_name[name].tapped_from or name])
@@ -233,7 +233,7 @@ def _softmax_before(checker: Checker, name: str) -> Node | None:
 
 
 def _from(checker: Checker, step: str, value: Array, name: str) -> Array:
-    """The value of a result where a step, or the result itself, has another."""
+    """The value of a result if a step, or the result itself, has another value."""
     return value if step == name else recompute(checker.trace, {step: value}, name)
 
 
@@ -251,7 +251,7 @@ def _with_constants(checker: Checker, name: str) -> Iterator[_Way]:
 
 
 def _with_roots(checker: Checker, name: str) -> Iterator[_Way]:
-    """The root of the number of features, or what the scores are multiplied by, rounded as people do."""
+    """The root of the number of features, or the scale of the scores, rounded as people do."""
     trace = checker.trace
     scale, step = own_scale(trace.problem), trace.plan.results.get("scores")
     plan = trace.plan

@@ -1,4 +1,4 @@
-"""What a check found, as an object of names and numbers."""
+"""The findings of a check, as an object of names and numbers."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from attncli.render.objects import record_object
 
 CHECK_FORMAT = "attn.check/1"
 NOTHING_GIVEN = "no number is filled in"
-# Fields of readings, which only decide whether mistakes are looked for, and of quantities, that no object has.
+# Fields of readings, which only decide whether to look for mistakes, and of quantities, that objects leave out.
 OF_READINGS = ("may_be_computed", "is_partial", "is_of_sheet", "is_doubtful")
 ARRAYS = ("expected", "computed", "is_given", "differs")
 
@@ -22,9 +22,9 @@ def check_object(outcome: CheckOutcome) -> dict[str, Any]:
 
 
 def suite_object(outcomes: Sequence[CheckOutcome], left_out: Sequence[str] = ()) -> dict[str, Any]:
-    """The object of a suite: whether all agree, and the checks in order; one that could not be made has its error.
+    """The object of a suite: whether all agree, and the checks in order; a failed one has its error.
 
-    `left_out` are files of folders in which nothing is expected.
+    `left_out` are files in folders without expected numbers.
     """
     return {
         "format": CHECK_FORMAT,
@@ -36,7 +36,7 @@ def suite_object(outcomes: Sequence[CheckOutcome], left_out: Sequence[str] = ())
 
 
 def _outcome(outcome: CheckOutcome) -> dict[str, Any]:
-    """The problem and its report, or its error; with the numbers that were set, and what was found before."""
+    """The problem and its report, or its error; with the edits, and the findings before them."""
     agrees = outcome.agrees if outcome.has_verdict else None
     content: dict[str, Any] = {"problem": outcome.file or None, "part": outcome.part or None, "agrees": agrees}
     content["blank"] = sum(outcome.unanswered.values()) if outcome.report is None else outcome.report.blank_count
@@ -55,7 +55,7 @@ def _outcome(outcome: CheckOutcome) -> dict[str, Any]:
 
 
 def report_object(report: CheckReport) -> dict[str, Any]:
-    """The quantities in the order of the computation, and the slips; variants of a slip have one name."""
+    """The quantities in the order of the computation, and the slips; variants of a slip share a name."""
     nearest = report.nearest
     unnoticed = [name for explanation in report.unnoticed or () for name in explanation.slips]
     return {
@@ -71,19 +71,20 @@ def report_object(report: CheckReport) -> dict[str, Any]:
         "tried": report.tried_count,
         "untried": list(report.untried),
         "searched": report.searched or None,
+        "passed": None if report.passed is None else list(report.passed),
         "unnoticed": None if report.unnoticed is None else list(dict.fromkeys(unnoticed)),
     }
 
 
 def _part(report: CheckReport, part: PartExplanation) -> dict[str, Any]:
-    """What explains a part of the numbers: the axis with its positions, and the slips."""
+    """The explanation of a part of the numbers: the axis with its positions, and the slips."""
     letter = report.trace[part.name].axes[part.part.axis]
     content = {"result": part.name, "axis": AXIS_NOUNS[letter], "positions": list(part.part.positions)}
     return record_object(content | {"others_agree": part.others_agree}, part.explanation)
 
 
 def _quantity(report: CheckReport, result: QuantityCheck) -> dict[str, Any]:
-    """One quantity, without its arrays, and what its error looks like where nothing explains it."""
+    """One quantity, without its arrays, and the shape of its error if nothing explains it."""
     content = record_object({"name": result.name, "agrees": result.agrees}, result, ARRAYS)
     reading = result.reading
     content["reading"] = None if reading is None else record_object({}, reading, OF_READINGS)

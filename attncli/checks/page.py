@@ -19,8 +19,8 @@ from attncli.render.tables import grids as tables_of_step
 from attncli.render.tables import leading_slices
 
 FORMAT = "attn.check_page/1"
-MOST_NUMBERS = 200_000  # of all maps of errors together: later ones are left out
-MOST_TABLES = 40  # of one map
+MOST_NUMBERS = 200_000  # numbers of all maps of errors together: later maps are left out
+MOST_TABLES = 40  # tables of one map
 
 
 def check_page(outcomes: Sequence[CheckOutcome], left_out: Sequence[str], decimals: int) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def check_page(outcomes: Sequence[CheckOutcome], left_out: Sequence[str], decima
 
 
 def _outcome_object(outcome: CheckOutcome, decimals: int, room: int) -> dict[str, Any]:
-    """The object of a problem that was checked, whose map may have so many numbers."""
+    """The object of a checked problem, whose map may have so many numbers."""
     report = outcome.report
     content: dict[str, Any] = {"edits": [], "map": None}
     if report is None:
@@ -93,7 +93,7 @@ def _texts_of(report: CheckReport, decimals: int) -> Mapping[str, Sequence[Secti
 
 @dataclass(frozen=True)
 class _ErrorTable:
-    """A slice of a quantity by its index on the leading axes: how many numbers of it differ, and its object."""
+    """A slice of a quantity by its index on the leading axes: its count of wrong numbers, and its object."""
 
     index: tuple[int, ...]
     differ: int
@@ -101,12 +101,12 @@ class _ErrorTable:
 
     @property
     def size(self) -> int:
-        """How many numbers it has."""
+        """The size of the table."""
         return len(self.content["correct"])
 
 
 def _map_object(report: CheckReport, result: QuantityCheck, decimals: int, room: int) -> dict[str, Any] | None:
-    """The tables of a step in which numbers differ, or that of the worst cell alone; None without room for that."""
+    """The tables of a step with wrong numbers, or only the one with the worst cell; None without room for that."""
     assert result.worst is not None  # some number differs
     trace, position = report.trace, result.worst.position
     tables = list(_error_tables(report, result))

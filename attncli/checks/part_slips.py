@@ -1,4 +1,4 @@
-"""Slips that explain a part of the numbers: those of some batch items, heads or queries, where none explains all."""
+"""Slips that explain a part of the numbers: some batch items, heads or queries, if none explains all."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,29 +19,29 @@ from attncli.checks.patterns import AxisPart, named_positions
 from attncli.checks.report import NearestSlip, PartExplanation, QuantityCheck, Telling
 from attncli.checks.slips.search import Attempt, SearchResult
 
-ITEMS = ("b", "h")  # letters of axes along which a part is looked for, also where numbers differ all along
+ITEMS = ("b", "h")  # letters of axes along which to look for a part, even if numbers differ all along
 LETTERS = (*ITEMS, "n")
-MAX_PARTS = 3  # along an axis, each with slips of its own
-MIN_QUERIES = 4  # that a part has, unless fewer differ
-MIN_RIGHT = 1 / 4  # of the queries, so that they do not agree by accident
+MAX_PARTS = 3  # parts along an axis, each with its own slips
+MIN_QUERIES = 4  # queries that a part has, unless fewer differ
+MIN_RIGHT = 1 / 4  # share of the queries, so that they do not agree by accident
 
 
 @dataclass(frozen=True)
 class Explained:
-    """What explains all numbers, and where nothing does, what explains a part of them."""
+    """The explanation of all numbers, or of a part of them."""
 
     whole: SearchResult
     parts: tuple[PartExplanation, ...] = ()
-    telling: Telling | None = None  # of several explanations of all numbers
-    nearest: NearestSlip | None = None  # where there are no such parts either
+    telling: Telling | None = None  # for several explanations of all numbers
+    nearest: NearestSlip | None = None  # if there are no such parts either
 
 
 def explain_differences(checker: Checker, results: Sequence[QuantityCheck], *, is_read: bool = False) -> Explained:
-    """The slips that explain the numbers that differ.
+    """The slips that explain the wrong numbers.
 
-    Where one slip explains them if every step is rounded to a half type, or some batch items, heads or queries agree
-    and one slip explains the others, no pairs of slips are tried. Where all numbers can be read plainly (`is_read`)
-    only one slip that explains all of them says more.
+    It skips pairs of slips if one slip explains the numbers with every step rounded to a half type, or if some batch
+    items, heads or queries agree and one slip explains the others. If all numbers have a plain reading (`is_read`),
+    only a single slip that explains all of them adds information.
     """
     search = _PartSearch(checker, results)
     parts: list[PartExplanation] = []
@@ -72,7 +72,7 @@ def explain_differences(checker: Checker, results: Sequence[QuantityCheck], *, i
 
 
 class _PartSearch:
-    """The search for what explains a part; it ends after as many seconds as that for what explains all."""
+    """The search for the explanation of a part; its time limit equals the one for all numbers."""
 
     def __init__(self, checker: Checker, results: Sequence[QuantityCheck]) -> None:
         self.checker, self.results, self.limits = checker, results, limits_of(checker)
@@ -80,7 +80,7 @@ class _PartSearch:
         self.end: float | None = None
 
     def _wrong_positions(self, letter: str) -> Array:
-        """For each position along an axis whether a number there differs; empty where no result has the axis."""
+        """For each position along an axis whether a number there differs; empty if no result has the axis."""
         wrong = np.zeros(0, dtype=bool)
         for result in self.results:
             axis = self._axis(result.name, letter)
@@ -94,18 +94,18 @@ class _PartSearch:
         return axis_of(self.checker, name, letter)
 
     def has_right_part(self, letter: str) -> bool:
-        """Whether the numbers of some batch items, of some heads, or of a good part of the queries agree."""
+        """Whether the numbers of some batch items, of some heads, or of enough queries agree."""
         wrong = self.wrong[letter]
         most = (1 - MIN_RIGHT) * len(wrong) if letter == "n" else len(wrong) - 1
         return bool(0 < wrong.sum() <= most)
 
     def along_first(self, letters: Sequence[str]) -> list[PartExplanation]:
-        """What explains parts along the first of some axes where anything does."""
+        """The explanations of parts along the first of some axes that has any."""
         self.end = self.end or self.limits.clock() + self.limits.seconds
         return next((found for letter in letters if (found := list(self._along(letter)))), [])
 
     def _along(self, letter: str) -> Iterator[PartExplanation]:
-        """What explains parts of one axis: all that differs if anything does, otherwise a few parts one by one."""
+        """The explanations of parts of one axis: all wrong positions together, otherwise a few parts one by one."""
         left = self.wrong[letter].copy()
         for count in range(MAX_PARTS if len(left) > 1 else 0):
             found = next(self._explained(letter, left, tries_all=not left.all()), None) if left.any() else None
@@ -116,7 +116,7 @@ class _PartSearch:
             left &= ~explained
 
     def _explained(self, letter: str, left: Array, *, tries_all: bool) -> Iterator[tuple[PartExplanation, Array]]:
-        """What explains the numbers of a probe, and at which of the positions that are left it explains them too."""
+        """The explanation of a probe's numbers, and the remaining positions that it also explains."""
         (wrong,) = np.nonzero(left)
         probes = [wrong] if tries_all else []
         probes += [wrong[-1:], wrong[:1]] if len(wrong) > 1 else []

@@ -6,18 +6,18 @@ from itertools import product
 
 from attncli.base.lazy_numpy import Array, np
 
-MAX_LISTED = 5  # positions along an axis that are named one by one, and cells that may lie on one side by chance
-NEARLY_ALL = 0.95  # of the positions along an axis: so many are not part of it
-GAIN = 0.02  # in coverage, for which a smaller region is named
-MIN_COVERAGE = 0.4  # of a region of many cells: in one with fewer differences they are scattered
+MAX_LISTED = 5  # positions along an axis to name one by one, and cells that may be on one side by chance
+NEARLY_ALL = 0.95  # share of the positions along an axis: so many are not a subset
+GAIN = 0.02  # gain in coverage that justifies a smaller region
+MIN_COVERAGE = 0.4  # share of a region of many cells: with fewer differences they are scattered
 
 
 @dataclass(frozen=True)
 class AxisPart:
-    """The positions along one axis that have differences, where others have none.
+    """The positions along one axis that have differences, if others have none.
 
-    `axis` is counted from the end. Positions in a range stand next to each other, or are every second one; others are
-    few, and named one by one.
+    `axis` is counted from the end. Positions in a range are consecutive, or every second one; others are few, and named
+    one by one.
     """
 
     axis: int
@@ -29,8 +29,8 @@ class AxisPart:
 class Band:
     """The cells whose distance from the diagonal (key position − query position − `offset`) is `low` to `high`.
 
-    None means no limit. The `offset` is 0 for the diagonal that begins at the first query and key, otherwise of the one
-    that ends at the last query and key.
+    None means no limit. The `offset` is 0 for the diagonal from the first query and key, otherwise it belongs to the
+    diagonal that ends at the last query and key.
     """
 
     low: int | None
@@ -40,9 +40,9 @@ class Band:
 
 @dataclass(frozen=True)
 class ErrorPattern:
-    """The smallest region that has a name and all differences: a part of some axes, or a band along the diagonal.
+    """The smallest region with a name that contains all differences: a range of some axes, or a diagonal band.
 
-    Without either it is everything. `coverage` is the share of the expected numbers of the region that differ.
+    Without either it is everything. `coverage` is the share of the region's expected numbers that differ.
     """
 
     parts: tuple[AxisPart, ...]
@@ -51,11 +51,11 @@ class ErrorPattern:
 
     @property
     def is_everything(self) -> bool:
-        """Whether no smaller region has all differences."""
+        """Whether no smaller region contains all differences."""
         return not self.parts and self.band is None
 
     def in_slices(self, array: Array) -> Array:
-        """The slices of an array at the positions of the parts of axes before the last two."""
+        """The slices of an array at the positions on the axes before the last two."""
         for part in self.parts:
             if part.axis < -2:
                 array = array.take(part.positions, axis=part.axis)
@@ -63,9 +63,9 @@ class ErrorPattern:
 
 
 def find_pattern(differs: Array, is_given: Array, query_positions: Sequence[int] | None = None) -> ErrorPattern:
-    """The pattern of the cells that differ among those that are given, both boolean and of the same shape [… r c].
+    """The pattern of the cells that differ among the given ones, both boolean and of the same shape [… r c].
 
-    With `query_positions` the last two axes are queries, at these positions, and keys; only then there is a diagonal.
+    With `query_positions` the last two axes are queries, at these positions, and keys; only then is there a diagonal.
     At least one cell differs.
 
     >>> import numpy
@@ -91,14 +91,14 @@ def find_pattern(differs: Array, is_given: Array, query_positions: Sequence[int]
 
 
 def _regions(inner: tuple[AxisPart, ...], bands: Sequence[Band]) -> Iterator[tuple[tuple[AxisPart, ...], Band | None]]:
-    """Parts of rows and columns with or without a band, from the simplest region to the smallest."""
+    """Subsets of rows and columns with or without a band, from the simplest region to the smallest."""
     return product([(), *((part,) for part in inner), inner], (None, *bands))
 
 
 def _count_in(
     counts: Array, inner: Sequence[AxisPart], band: Band | None, query_positions: Sequence[int] | None
 ) -> int:
-    """The sum of the counts of a table in parts of its rows and columns, and in a band."""
+    """The sum of a table's counts in some rows and columns, and in a band."""
     if band is not None and query_positions is not None:
         counts = np.where(_cells(band, query_positions, counts.shape[1]), counts, 0)
     own = {part.axis: part.positions for part in inner}
@@ -106,7 +106,7 @@ def _count_in(
 
 
 def _parts(differs: Array, is_given: Array) -> Iterator[AxisPart]:
-    """The part of each axis that has differences, where it is not the whole axis, and can be named."""
+    """The positions on each axis that have differences, unless it is the whole axis, or they have no name."""
     for axis in range(-differs.ndim, 0):
         others = tuple(other for other in range(-differs.ndim, 0) if other != axis)
         positions = named_positions(*(np.asarray(array.any(axis=others)) for array in (differs, is_given)))
@@ -115,7 +115,7 @@ def _parts(differs: Array, is_given: Array) -> Iterator[AxisPart]:
 
 
 def named_positions(has_difference: Array, has_given: Array) -> Sequence[int] | None:
-    """The positions that have differences, as few as can be named; None where that is all, or no simple part."""
+    """The fewest positions with a name that include all differences; None if that is all, or not simple."""
     size = len(has_difference)
     found = np.flatnonzero(has_difference)
     if len(found) == has_given.sum():
@@ -137,7 +137,7 @@ def tables(array: Array) -> Array:
 
 
 def _bands(table: Array, query_positions: Sequence[int]) -> Iterator[Band]:
-    """The bands along the diagonals that have all differences of a table, from the smallest."""
+    """The bands along the diagonals that contain all differences of a table, the smallest first."""
     positions = np.asarray(query_positions)
     rows = np.flatnonzero(table.any(axis=1))
     found = table[rows]

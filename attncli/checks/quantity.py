@@ -1,4 +1,4 @@
-"""One quantity of a check: whether it agrees, how far it differs, its worst cell with its arithmetic, and where."""
+"""One quantity of a check: whether it agrees, its errors, its worst cell with arithmetic, and where it differs."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -24,12 +24,12 @@ from attncli.render.view import View
 AGREES, DIFFERS = "bold green", "bold red"
 INDENTATION = "    "
 SIGNIFICANT = 3  # digits of errors and tolerances
-MAX_UNITS = 1e6  # in the last place that say something: a larger error has nothing to do with rounding
-MIN_DIGITS, MAX_DIGITS = 6, 17  # of the two numbers of the worst cell; 17 tell any numbers of eight bytes apart
+MAX_UNITS = 1e6  # meaningful units in the last place: a larger error is not rounding
+MIN_DIGITS, MAX_DIGITS = 6, 17  # digits of the worst cell's two numbers; 17 distinguish any eight-byte numbers
 
-FEW = 3  # cells that are named one by one
-NEARLY_ALL = 0.9  # coverage that is called nearly everywhere
-NO_SHARE = 0.995  # coverage of which no share is written
+FEW = 3  # cells to name one by one
+NEARLY_ALL = 0.9  # coverage called "nearly everywhere"
+NO_SHARE = 0.995  # coverage above which no share is written
 _DIAGONALS = {
     (0, 0): "the diagonal",
     (0, None): "on and above the diagonal",
@@ -38,16 +38,16 @@ _DIAGONALS = {
     (None, -1): "below the diagonal",
 }
 
-ALL, SOME, NONE, NOT_EXPECTED = "#+. "  # signs that every encoding has
+ALL, SOME, NONE, NOT_EXPECTED = "#+. "  # signs in every encoding
 MAX_ROWS = 16
 MAX_LABEL_WIDTH = 14
 Position = tuple[int, ...]
 
 
 def quantity_blocks(report: CheckReport, result: QuantityCheck, decimals: int, adjective: str = "") -> Iterator[Block]:
-    """A line for a quantity that agrees; for one that differs its errors, its worst cell and a picture too.
+    """A line for a quantity that agrees; for one that differs also its errors, its worst cell and a picture.
 
-    The `adjective` says whose the numbers are: `published`; without it they are expected.
+    The `adjective` says whose numbers they are: `published`; without it they are expected.
     """
     trace = report.trace
     blank = report.blank.get(result.name, 0)
@@ -78,14 +78,14 @@ def _indented(lines: Iterable[str], further: str = "") -> tuple[str, ...]:
 
 
 def _agreement(result: QuantityCheck, blank: int) -> str:
-    """How many numbers agree, to how many digits, what difference was allowed, and how many are blank."""
+    """How many numbers agree, to how many digits, the permitted difference, and how many are blank."""
     if not result.count:
         return f"{count_of(blank, 'number')} left blank" if blank else "no number is compared"
     return _digits_of_agreement(result) + (f"; {count_of(blank, 'number')} left blank" if blank else "")
 
 
 def _digits_of_agreement(result: QuantityCheck) -> str:
-    """`12 numbers agree to 8 digits`; of numbers typed to different decimals `11 numbers agree to 8 digits, 1 to 1`."""
+    """`12 numbers agree to 8 digits`; typed to different decimals, `11 numbers agree to 8 digits, 1 to 1`."""
     numbers = _agreeing(result.count)
     if result.max_abs == 0:
         return f"{numbers} exactly"
@@ -113,20 +113,20 @@ def count_of_differences(differ: int, count: int) -> str:
 
 
 def _consequence(report: CheckReport, result: QuantityCheck) -> str:
-    """Whether numbers that differ follow from others that differ before them."""
+    """Whether wrong numbers follow from earlier wrong ones."""
     if result.follows is None or result.reading is not None or result.name == report.first_difference:
         return ""
     return ", as the errors above explain" if result.follows else ", which the errors above do not explain"
 
 
 def _errors(result: QuantityCheck) -> Iterator[str]:
-    """The largest errors, and how alike both arrays are."""
-    if result.worst is None:  # what differs is the order of the axes
+    """The largest errors, and the similarity of both arrays."""
+    if result.worst is None:  # the order of the axes is the difference
         return
     if np.isinf(result.max_abs):
         yield "largest error infinite: NaN or an infinity is on one side alone"
         return
-    relative = f", relative {short_number(result.max_rel)}" if result.max_rel else ""  # none where the reference is 0
+    relative = f", relative {short_number(result.max_rel)}" if result.max_rel else ""  # none if the reference is 0
     units = f", {short_number(result.max_ulp)} units in the last place of {result.ulp_dtype}"
     yield f"largest error {short_number(result.max_abs)}{relative}{units if result.max_ulp < MAX_UNITS else ''}"
     likeness = {"correlation": result.correlation, "cosine": result.cosine}
@@ -141,7 +141,7 @@ def short_number(number: float) -> str:
 
 
 def worst_cell_lines(trace: Trace, result: QuantityCheck, adjective: str = "") -> Iterator[str]:
-    """The worst cell and both of its numbers, with as many digits as tell them apart, and two more."""
+    """The worst cell and both of its numbers, with two more digits than distinguish them."""
     worst = result.worst
     if worst is not None:
         pairs = ([f"{x:.{digits}g}" for x in (worst.expected, worst.computed)] for digits in range(1, MAX_DIGITS + 1))
@@ -156,7 +156,7 @@ def worst_cell_lines(trace: Trace, result: QuantityCheck, adjective: str = "") -
 
 
 def _reading(report: CheckReport, result: QuantityCheck) -> Iterator[str]:
-    """How the numbers that differ can be read, where that is not said of all; such as the step that has them.
+    """A reading of the wrong numbers, unless it covers all results, such as the step that has them.
 
     `2.4142 is in the same cell of dot_products: Qᵢ·Kⱼ`
     """
@@ -171,7 +171,7 @@ def _reading(report: CheckReport, result: QuantityCheck) -> Iterator[str]:
 
 
 def worst_arithmetic(trace: Trace, result: QuantityCheck, decimals: int) -> tuple[str, ...]:
-    """The arithmetic of the worst cell with as many decimals as show its error, at least those given."""
+    """The arithmetic of the worst cell with enough decimals to show its error, at least the given number."""
     if result.worst is None:
         return ()
     error = abs(result.worst.expected - result.worst.computed)
@@ -181,7 +181,7 @@ def worst_arithmetic(trace: Trace, result: QuantityCheck, decimals: int) -> tupl
 
 
 def _query_positions(trace: Trace, name: str) -> list[int] | None:
-    """The positions of the queries of a table of queries and keys among the keys; None for any other quantity."""
+    """The positions of a table's queries among its keys; None for any other quantity."""
     if trace[name].axes[-2:] != ("n", "m"):
         return None
     rows = range(len(trace.labels["n"])) if trace.selected_queries is None else trace.selected_queries
@@ -189,7 +189,7 @@ def _query_positions(trace: Trace, name: str) -> list[int] | None:
 
 
 def place_of_differences(report: CheckReport) -> Iterator[str]:
-    """Where the numbers of the first result that differs are wrong, and that the others agree; nothing where all are.
+    """Where the first result that differs is wrong, and that the rest agrees; empty if all is wrong.
 
     `All differences are in heads 1 and 2; the other numbers agree.`
     """
@@ -205,7 +205,7 @@ def place_of_differences(report: CheckReport) -> Iterator[str]:
 
 
 def _where(trace: Trace, result: QuantityCheck, pattern: ErrorPattern) -> str:
-    """Where the numbers differ: few cells by their labels, otherwise the pattern, and how full it is.
+    """Where the numbers differ: few cells by their labels, otherwise the pattern and its coverage.
 
     `(word_1, word_3) and (word_2, word_4)`; `head 3: above the diagonal`; `scattered, 12% of the numbers`.
     """
@@ -225,20 +225,20 @@ def _where(trace: Trace, result: QuantityCheck, pattern: ErrorPattern) -> str:
 
 
 def _own_positions(step: Step, position: Sequence[int]) -> list[tuple[int, int]]:
-    """The axes and the position of a cell on each, but for those of the only batch item and the only head."""
+    """The axes and the position of a cell on each, except the only batch item and the only head."""
     pairs = zip(range(-len(position), 0), position, strict=True)
     return [(axis, at) for axis, at in pairs if step.axes[axis] not in COUNTED_FROM_0 or step.value.shape[axis] > 1]
 
 
 def _position(trace: Trace, step: Step, axis: int, at: int) -> str:
-    """A position on an axis: `query word_1`, `head 0`; a label that begins with its noun has no other: `query_1`."""
+    """A position on an axis: `query word_1`, `head 0`; a label that begins with its noun stands alone: `query_1`."""
     label = _label(trace, step, axis, at, has_number=False)
     noun = AXIS_NOUNS.get(step.axes[axis], "")
     return label if not noun or label.startswith(noun) else f"{noun} {label}"
 
 
 def _label(trace: Trace, step: Step, axis: int, at: int, *, has_number: bool) -> str:
-    """The label of a position; of a head or a batch item with its noun, unless it `has_number` alone."""
+    """The label of a position; a head or a batch item with its noun, unless it `has_number` alone."""
     letter = step.axes[axis]
     if letter in COUNTED_FROM_0:
         return str(at) if has_number else position_label(trace, letter, at)
@@ -246,7 +246,7 @@ def _label(trace: Trace, step: Step, axis: int, at: int, *, has_number: bool) ->
 
 
 def _plural(letter: str) -> str:
-    """The noun of the entries along an axis, in the plural: `queries`, `heads`, `value features`."""
+    """The plural noun of the entries along an axis: `queries`, `heads`, `value features`."""
     return f"{AXIS_NOUNS[letter]}s" if letter in COUNTED_FROM_0 else LEGEND.get(letter, f"entries along {letter}")
 
 
@@ -272,14 +272,14 @@ def _describe_band(band: Band) -> str:
     text = _DIAGONALS.get((band.low, band.high))
     if text is not None:
         return text + end
-    distance = band.low or 0  # of a line of cells next to the diagonal: low and high are the same
+    distance = band.low or 0  # a line of cells next to the diagonal: low and high are equal
     side = "above" if distance > 0 else "below"
     return f"the line {count_of(abs(distance), 'key')} {side} the diagonal{end}"
 
 
 @dataclass(frozen=True)
 class ErrorPicture:
-    """Lines of signs, one for a cell or a block of cells, and how many rows and columns of the table a sign is for."""
+    """Lines of signs, one for a cell or a block of cells, and the rows and columns of the table per sign."""
 
     lines: tuple[str, ...]
     rows_per_sign: int
@@ -287,17 +287,17 @@ class ErrorPicture:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every number of a table has a sign of its own."""
+        """Whether every number of a table has its own sign."""
         return (self.rows_per_sign, self.columns_per_sign) == (1, 1)
 
     @property
     def scale(self) -> str:
-        """For how many numbers a sign is."""
+        """The numbers per sign."""
         return "one sign a number" if self.is_whole else f"one sign for {self.rows_per_sign} × {self.columns_per_sign}"
 
     @property
     def legend(self) -> str:
-        """What the signs in the picture mean."""
+        """The meaning of the signs in the picture."""
         meanings = {ALL: "# differs", SOME: "+ some differ", NONE: ". agrees", NOT_EXPECTED: "blank: not expected"}
         if not self.is_whole:
             meanings |= {ALL: "# all differ", NONE: ". all agree"}
@@ -305,7 +305,7 @@ class ErrorPicture:
         return ", ".join(text for sign, text in meanings.items() if sign in signs)
 
     def with_labels(self, rows: Sequence[str], columns: Sequence[str], width: int) -> Iterator[str]:
-        """The lines under the labels of the columns, where these have room, and behind the labels of the rows.
+        """The lines under the labels of the columns, if these fit, and after the labels of the rows.
 
         A line for several rows has the label of the first; long labels are cut.
         """
@@ -319,9 +319,9 @@ class ErrorPicture:
 
 
 def draw_errors(differs: Array, is_given: Array, columns: int, rows: int = MAX_ROWS) -> ErrorPicture:
-    """The picture of two boolean arrays [… r c]: which numbers differ, and of which one is expected.
+    """The picture of two boolean arrays [… r c]: which numbers differ, and which ones are expected.
 
-    It has at most so many rows and columns; a sign is for the cells of all slices before the last two axes.
+    It has at most so many rows and columns; a sign combines the cells of all slices before the last two axes.
 
     >>> import numpy
     >>> every = numpy.ones((4, 6), dtype=bool)
@@ -338,7 +338,7 @@ def draw_errors(differs: Array, is_given: Array, columns: int, rows: int = MAX_R
 
 
 def _picture(target: TextTarget, trace: Trace, result: QuantityCheck, pattern: ErrorPattern) -> Iterator[Block]:
-    """The picture of the errors in the heads that have any; nothing where nearly all numbers differ."""
+    """The picture of the errors in the heads that have any; empty if nearly all numbers differ."""
     if pattern.is_everything and pattern.coverage >= NEARLY_ALL:
         return
     step, width = trace[result.name], target.page_width - 2 * len(INDENTATION)
@@ -354,9 +354,9 @@ def _picture(target: TextTarget, trace: Trace, result: QuantityCheck, pattern: E
 
 
 def cell_arithmetic(trace: Trace, name: str, position: Sequence[int], decimals: int) -> tuple[str, ...]:
-    """The worked lines of a cell of the quantity `name`, at its position on every axis; nothing where a step has none.
+    """The worked lines of a cell of the quantity `name`, at its position on every axis; empty if a step has none.
 
-    Of a large problem, of which the trace does not have all steps, the query of the cell is computed again.
+    If a large problem's trace lacks steps, it computes the query of the cell again.
     """
     if not has_every_step(trace):
         queries = [index for letter, index in zip(trace[name].axes, position, strict=True) if letter == "n"]
@@ -364,7 +364,7 @@ def cell_arithmetic(trace: Trace, name: str, position: Sequence[int], decimals: 
         label = trace.problem.numbered_query_labels[queries[0] if queries else 0]
         trace = run(replace(trace.problem, only=(label,)), (), every_step=True).trace
     step, position = _source_of(trace, trace[name], tuple(position))
-    if step.function is masks.apply_mask:  # what is not hidden is the score itself
+    if step.function is masks.apply_mask:  # a visible score is unchanged
         return _lines(trace, trace[VISIBLE_STEP], position, decimals) + _lines(trace, step, position, decimals)
     return _lines(trace, step if step.tapped_from is None else trace[step.tapped_from], position, decimals)
 
@@ -377,17 +377,16 @@ def _lines(trace: Trace, step: Step, position: Position, decimals: int) -> tuple
 
 
 def _source_of(trace: Trace, step: Step, position: Position) -> tuple[Step, Position]:
-    """The step that computes the number of a cell, which those after it only move, and the position there."""
+    """The step that computes the number of a cell, if later ones only move it, and its position there."""
     while (source := _moved_from(trace, step, position)) is not None:
         step, position = source
     return step, position
 
 
 def _moved_from(trace: Trace, step: Step, position: Position) -> tuple[Step, Position] | None:
-    """The step and the position that a number was moved from; None where the step computes it.
+    """The step and the position that a number was moved from; None if the step computes it.
 
-    The function of the step is applied to the numbers of the cells in place of their values, and tells where each
-    comes from.
+    It applies the step's function to the cells' numbers in place of their values, which shows the source of each.
     """
     if step.function is fill_empty_rows:
         before = trace[step.inputs["weights"]]
@@ -407,4 +406,4 @@ def _moved_from(trace: Trace, step: Step, position: Position) -> tuple[Step, Pos
         if numbers.size and numbers.dtype.kind == "f" and numbers.flat[0] <= cell <= numbers.flat[-1]:
             found = np.unravel_index(int(cell - numbers.flat[0]), numbers.shape)
             return trace[step.inputs[argument]], tuple(map(int, found))
-    return None  # −∞ in place of a score that is hidden
+    return None  # −∞ in place of a hidden score

@@ -1,7 +1,7 @@
-"""Plain readings of numbers that differ, before any mistake of computing is looked for.
+"""Plain readings of wrong numbers, before any search for mistakes of computing.
 
-Numbers may be right and in another place (transposed, another row's, another step's), not written at all, or written
-with a wrong sign or digit. `hand_rounding` has those that are rounded in another way.
+Numbers may be right in another position (transposed, another row's, another step's), never written, or written with a
+wrong sign or digit. `hand_rounding` has numbers that were rounded in another way.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,14 +15,14 @@ from attncli.checks.hand_rounding import computed_with_rounding, cut, off_by_one
 from attncli.checks.report import FEW_NUMBERS, Explanation, QuantityCheck, Reading
 from attncli.checks.tolerance import has_every_step
 
-MAX_NAMED = 4  # rows, and numbers with a wrong sign or digit, that a sentence names
-MIN_DIGITS = 3  # of a number with one wrong digit: one with fewer has nearly as many wrong digits as right ones
+MAX_NAMED = 4  # rows, and numbers with a wrong sign or digit, to name
+MIN_DIGITS = 3  # digits of a number with one wrong digit: with fewer, the wrong ones would weigh too much
 PERCENT = 100
-MOST_CELLS = 2**24  # that are compared to find the row that another has
-RESOLUTION = 0.05  # of a number: those that were typed with fewer digits are near many others
-CHANCE = 0.05  # at most, that one number is near that of another row or column by accident
+MOST_CELLS = 2**24  # numbers to compare to find the row that another has
+RESOLUTION = 0.05  # tolerance relative to a number: one with fewer typed digits is near many others
+CHANCE = 0.05  # the largest chance that one number is near another row's or column's by accident
 
-# A reading of the numbers of one result that differ, given what is known of all results; None where it does not apply.
+# A reading of one result's wrong numbers, given the facts about all results; None if it does not apply.
 Reader = Callable[[Checker, QuantityCheck, Sequence[QuantityCheck]], Reading | None]
 
 
@@ -30,9 +30,9 @@ Reader = Callable[[Checker, QuantityCheck, Sequence[QuantityCheck]], Reading | N
 class PlainReadings:
     """The results with their readings.
 
-    `explanation` is there where these account for every number that differs. Numbers in another place may also come
-    from a mistake of computing, where nothing given later says otherwise: it `needs_search`, and holds if that is vain.
-    One that `is_doubtful` also holds where only mistakes with a number in them are found.
+    `explanation` is present if these account for every wrong number. Numbers in another position may also come from a
+    mistake of computing, unless later numbers contradict it: such a reading `needs_search`, and holds if the search
+    finds nothing. One that `is_doubtful` also holds if the only mistakes found have a fitted number.
     """
 
     results: tuple[QuantityCheck, ...]
@@ -42,7 +42,7 @@ class PlainReadings:
 
 
 def read_plainly(checker: Checker, results: Sequence[QuantityCheck]) -> PlainReadings:
-    """The results, those that differ with how their numbers can be read, and whether that accounts for all of them."""
+    """The results with their readings, and whether the readings account for all wrong numbers."""
     read = tuple(result if result.agrees else _with_reading(checker, result, results) for result in results)
     found = [(result, result.reading) for result in read if result.reading is not None]
     is_all = bool(found) and all(result.agrees or result.reading is not None or result.follows for result in read)
@@ -62,7 +62,7 @@ def read_plainly(checker: Checker, results: Sequence[QuantityCheck]) -> PlainRea
 
 
 def _with_reading(checker: Checker, result: QuantityCheck, results: Sequence[QuantityCheck]) -> QuantityCheck:
-    """A quantity with its reading; without one where its numbers follow from others that differ before them."""
+    """A quantity with its reading; without one if its numbers follow from earlier wrong ones."""
     if result.follows or result.computed.dtype.kind != "f":
         return result
     readers = READERS if has_every_step(checker.trace) else WITHOUT_STEPS
@@ -71,9 +71,9 @@ def _with_reading(checker: Checker, result: QuantityCheck, results: Sequence[Qua
 
 
 def _is_carried_on(checker: Checker, result: QuantityCheck, reading: Reading, results: Sequence[QuantityCheck]) -> bool:
-    """Whether numbers in another place may come from a mistake of computing: of all of a result, and carried on.
+    """Whether misplaced numbers may come from a mistake of computing: the whole result, with consequences.
 
-    They were only written in the wrong place where what is given later agrees, or some numbers of the result do.
+    They were only written in the wrong position if later numbers agree, or some numbers of the result do.
     """
     later = results[[other.name for other in results].index(result.name) + 1 :]
     if not reading.may_be_computed or any(is_unaffected(checker, result, other) for other in later):
@@ -84,14 +84,14 @@ def _is_carried_on(checker: Checker, result: QuantityCheck, reading: Reading, re
 
 
 def with_other_steps(checker: Checker, results: Sequence[QuantityCheck]) -> tuple[QuantityCheck, ...]:
-    """The quantities, those of which numbers differ with the step that these are the numbers of."""
+    """The quantities; wrong ones with the other step whose numbers they have."""
     if not has_every_step(checker.trace):
         return tuple(results)
     return tuple(replace(result, other_step=_other_step(checker, result)) for result in results)
 
 
 def _other_step(checker: Checker, result: QuantityCheck) -> str | None:
-    """The one step that has, in the same cells, the numbers that differ; None where none has, or several do."""
+    """The one step that has the wrong numbers in the same cells; None if none has, or several do."""
     numbers, tolerance = checker.quantities[result.name], checker.tolerance(result.name)
     differs, given = result.differs, result.expected[result.differs]
     says_something = (np.isfinite(given) & (given != 0)).any()
@@ -110,9 +110,9 @@ def _other_step(checker: Checker, result: QuantityCheck) -> str | None:
 
 
 def _same_shape(checker: Checker, result: QuantityCheck) -> Iterator[tuple[str, Array, bool]]:
-    """The numbers of the steps of the shape of a quantity, and the powers of e that softmax is defined by.
+    """The numbers of the steps with a quantity's shape, and the powers of e in the definition of softmax.
 
-    Also whether they have its axes: of others all numbers are looked at.
+    Also whether they have its axes: for others, all numbers are compared.
     """
     trace = checker.trace
     own = trace[result.name]
@@ -126,14 +126,14 @@ def _same_shape(checker: Checker, result: QuantityCheck) -> Iterator[tuple[str, 
 
 
 def _have_same_numbers(first: Array, other: Array) -> bool:
-    """Whether two steps have the same numbers, but for those that a mask hides in one of them."""
+    """Whether two steps have the same numbers, except cells that a mask hides in one of them."""
     is_finite = np.isfinite(first) & np.isfinite(other)
     return bool(np.allclose(first[is_finite], other[is_finite], rtol=1e-9, atol=0))
 
 
 def transposed(checker: Checker, result: QuantityCheck, _: Sequence[QuantityCheck]) -> Reading | None:
     """The right numbers, with rows and columns exchanged."""
-    sentence = "the numbers are transposed: rows stand where columns should."
+    sentence = "the numbers are transposed: rows and columns are exchanged."
     if checker.quantities[result.name].transposed is not None:
         return Reading("transposed", sentence) if result.worst is None else None
     computed = result.computed
@@ -149,12 +149,12 @@ def other_step(checker: Checker, result: QuantityCheck, _: Sequence[QuantityChec
     if name is None:
         return None
     formula = f", {checker.trace[name].formula}" if name in checker.trace else ""
-    which = "the number is that" if result.differ == 1 else "these numbers are those"
+    which = "the number comes" if result.differ == 1 else "these numbers come"
     values = checker.trace[name].value if name in checker.trace else None
     is_partial = result.differ < result.count
     if values is not None:
         is_partial = not _agrees(checker, result, values)[result.is_given].all()
-    return Reading("other_step", f"{which} of {name}{formula}.", may_be_computed=True, is_partial=is_partial)
+    return Reading("other_step", f"{which} from {name}{formula}.", may_be_computed=True, is_partial=is_partial)
 
 
 def other_rows(checker: Checker, result: QuantityCheck, _: Sequence[QuantityCheck]) -> Reading | None:
@@ -169,7 +169,7 @@ def other_rows(checker: Checker, result: QuantityCheck, _: Sequence[QuantityChec
 
 
 def _sources(checker: Checker, result: QuantityCheck, axis: int) -> dict[int, int]:
-    """For each position along an axis with numbers that differ, that whose right numbers it has; none if one has no."""
+    """For each wrong position along an axis, the position whose right numbers it has; empty if one has none."""
     numbers, tolerance = checker.quantities[result.name], checker.tolerance(result.name)
     arrays = (result.differs, result.is_given, result.expected, result.computed)
     differs, is_given, expected, computed = (np.moveaxis(x, axis, 0) for x in arrays)
@@ -192,7 +192,7 @@ def _sources(checker: Checker, result: QuantityCheck, axis: int) -> dict[int, in
 
 
 def _say_sources(checker: Checker, result: QuantityCheck, axis: int, sources: dict[int, int]) -> str:
-    """Which rows, columns, heads or batch items have the numbers of which others."""
+    """Says which rows, columns, heads or batch items have the numbers of which others."""
     step = checker.trace[result.name]
     labels, noun = checker.trace.numbered_labels_of(step, axis), AXIS_NOUNS.get(step.axes[axis], "")
     names = [label if not noun or label.startswith(noun) else f"{noun} {label}" for label in labels]
@@ -209,15 +209,15 @@ def _say_sources(checker: Checker, result: QuantityCheck, axis: int, sources: di
 
 
 def not_written(checker: Checker, result: QuantityCheck, _: Sequence[QuantityCheck]) -> Reading | None:
-    """Rows, heads, batch items or features in which every number is 0, as in memory that was not written."""
+    """Rows, heads, batch items or features in which every number is 0, as in memory that was never written."""
     zero = result.is_given & (result.expected == 0)
     if not zero.any() or (result.differs & ~zero).any() or result.computed.ndim < 2:
         return None
     step = checker.trace[result.name]
     if not (result.differs & _sees_keys(checker, result)).any():
-        return None  # rows without a visible key have no number that all agree on
+        return None  # conventions differ on the numbers of rows without a visible key
     for axis, letter in enumerate(step.axes):
-        if letter == "m":  # columns of 0 are those of a mask
+        if letter == "m":  # a mask has columns of 0
             continue
         others = tuple(at for at in range(zero.ndim) if at != axis)
         is_empty = zero.any(axis=others) & (zero | ~result.is_given).all(axis=others)
@@ -240,7 +240,7 @@ def not_written(checker: Checker, result: QuantityCheck, _: Sequence[QuantityChe
 
 
 def _sees_keys(checker: Checker, result: QuantityCheck) -> Array:
-    """The cells of a result that are of queries which see a key, or of none."""
+    """The cells of a result whose queries see a key, or see none."""
     visible, step = checker.trace.by_name.get("visible"), checker.trace[result.name]
     if visible is None or "n" not in step.axes or "n" not in visible.axes:
         return np.ones(result.differs.shape, dtype=bool)
@@ -253,7 +253,7 @@ def _sees_keys(checker: Checker, result: QuantityCheck) -> Array:
 
 
 def signs(checker: Checker, result: QuantityCheck, _: Sequence[QuantityCheck]) -> Reading | None:
-    """Numbers that have the wrong sign: few, or all of a result whose mistake is not carried on."""
+    """Numbers with the wrong sign: few, or a whole result without consequences."""
     if checker.quantities[result.name].half_units is None:
         return None
     if not _agrees(checker, result, -result.computed)[result.differs].all():
@@ -264,7 +264,7 @@ def signs(checker: Checker, result: QuantityCheck, _: Sequence[QuantityCheck]) -
 
 
 def percent(checker: Checker, result: QuantityCheck, _: Sequence[QuantityCheck]) -> Reading | None:
-    """Numbers that are given in percent."""
+    """Numbers in percent."""
     numbers = checker.quantities[result.name]
     if numbers.half_units is None or result.count < FEW_NUMBERS:
         return None
@@ -274,7 +274,7 @@ def percent(checker: Checker, result: QuantityCheck, _: Sequence[QuantityCheck])
 
 
 def typo(checker: Checker, result: QuantityCheck, _: Sequence[QuantityCheck]) -> Reading | None:
-    """Few numbers with one wrong digit, with two digits exchanged, or with the decimal point elsewhere."""
+    """Few numbers with one wrong digit, two exchanged digits, or a moved decimal point."""
     half_units = checker.quantities[result.name].half_units
     if half_units is None or not 2 * result.differ <= result.count or result.differ >= FEW_NUMBERS:
         return None
@@ -290,7 +290,7 @@ def typo(checker: Checker, result: QuantityCheck, _: Sequence[QuantityCheck]) ->
 
 
 def _typing_error(given: float, right: float, half_unit: float) -> str | None:
-    """How the text of a number differs from that of the right one; None where it differs in more than one way."""
+    """How the text of a number differs from the right one; None if it differs in several ways."""
     decimals = max(round(-np.log10(2 * half_unit)), 0)
     own, correct = (f"{x:.{decimals}f}" for x in (given, right))
     both = f"{own} for {correct}"
@@ -304,7 +304,7 @@ def _typing_error(given: float, right: float, half_unit: float) -> str | None:
         return None
     wrong = [at for at, pair in enumerate(zip(own, correct, strict=True)) if pair[0] != pair[1]]
     if wrong[-1:] == [len(own) - 1] and len(wrong) == 1:
-        return None  # which rounding can make, or a mistake
+        return None  # rounding or a mistake can do this
     if len(wrong) == 1 and own[wrong[0]].isdigit():
         return f"one digit differs, {both}"
     is_exchange = len(wrong) == 2 and own[wrong[0]] == correct[wrong[1]] and own[wrong[1]] == correct[wrong[0]]
@@ -337,7 +337,7 @@ def other_cells(checker: Checker, result: QuantityCheck, _: Sequence[QuantityChe
 
 
 def _agrees(checker: Checker, result: QuantityCheck, values: Array) -> Array:
-    """Which of the expected numbers agree with others than those of the reference."""
+    """Which expected numbers agree with others than the reference."""
     return checker.tolerance(result.name).agreeing(checker.quantities[result.name], values)
 
 

@@ -1,4 +1,4 @@
-"""What a check is asked and what it finds, as data: its options, a report of each quantity, the outcome in a suite."""
+"""The request and the findings of a check, as data: options, a report of each quantity, the outcome in a suite."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,17 +13,18 @@ from attncli.io.paths import STDIN
 from attncli.plan.trace import Trace
 from attncli.problem.edits import EditedCell
 
-FEW_NUMBERS = 4  # fewer for each slip are near its numbers by chance
+FEW_NUMBERS = 4  # with fewer per slip, some slip fits by chance
 
 
 @dataclass(frozen=True)
 class CheckOptions:
     """How expected numbers are checked.
 
-    Where `rtol`, `atol` or `ulp` is given (a finite number from 0), two numbers agree if they differ by no more than
-    `atol + rtol · |expected|`, or by no more than `ulp` units in the last place of the type; otherwise the tolerance is
-    derived. `head` and `batch` check one head and one batch item. Where numbers differ, slips are tried for `seconds`;
-    `finds_unnoticed` also looks for slips that these inputs can't tell from the right computation.
+    If `rtol`, `atol` or `ulp` is given (a finite number from 0), two numbers agree if they differ by no more than `atol
+    + rtol · |expected|`, or by no more than `ulp` units in the last place of the type; otherwise the tolerance is
+    derived. `head` and `batch` check one head and one batch item. If numbers differ, slips are tried for `seconds`;
+    `finds_unnoticed` also looks for slips that these inputs can't distinguish from the right computation, and
+    `finds_passed` for those that the given tolerance lets pass and the derived one does not.
     """
 
     rtol: float | None = None
@@ -33,6 +34,7 @@ class CheckOptions:
     head: int | None = None
     batch: int | None = None
     finds_unnoticed: bool = False
+    finds_passed: bool = False
     tries_slips: bool = True
     seconds: float = 10.0
     run: RunOptions = LOCAL
@@ -40,7 +42,7 @@ class CheckOptions:
 
 @dataclass(frozen=True)
 class WorstCell:
-    """The cell whose error is largest in proportion to its tolerance."""
+    """The cell with the largest error in proportion to its tolerance."""
 
     position: tuple[int, ...]
     labels: tuple[str, ...]
@@ -51,11 +53,11 @@ class WorstCell:
 
 @dataclass(frozen=True)
 class Reading:
-    """How the numbers of a result that differ can be read, without a mistake of computing: its name, and a sentence.
+    """A reading of a result's wrong numbers without a mistake of computing: its name, and a sentence.
 
-    `parameters` has the numbers in it. What `may_be_computed` may also come from a mistake of computing, unless it
-    `is_partial`: some numbers are right. One that `is_of_sheet` holds for all results that have it;
-    a mistake without a number in it is likelier than one that `is_doubtful`.
+    `parameters` has its numbers. A reading that `may_be_computed` may also come from a mistake of computing, unless it
+    `is_partial`: some numbers are right. One that `is_of_sheet` holds for all results that have it; a mistake without a
+    number is likelier than one that `is_doubtful`.
     """
 
     name: str
@@ -69,7 +71,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class DigitsOfAgreement:
-    """So many typed numbers that agree to as many digits: their largest error, and the largest that is allowed."""
+    """A count of typed numbers that agree to as many digits: their largest error, and the permitted one."""
 
     count: int
     digits: int
@@ -79,37 +81,37 @@ class DigitsOfAgreement:
 
 @dataclass(frozen=True)
 class QuantityCheck:
-    """One quantity: how many of its numbers are expected, how many of them differ, and how far.
+    """One quantity: how many of its numbers are expected, how many differ, and how far.
 
-    The arrays have the axes of the step in the trace. Where no number is expected, `is_given` and `differs` are false
+    The arrays have the axes of the step in the trace. Without an expected number, `is_given` and `differs` are false
     and `expected` is NaN.
     """
 
     name: str
     count: int
     differ: int
-    digits: int  # to how many significant digits all numbers agree
-    by_digits: tuple[DigitsOfAgreement, ...]  # the same of numbers typed to different decimals, most digits first
-    tolerance: float  # the largest difference that is allowed in any cell
+    digits: int  # significant digits to which all numbers agree
+    by_digits: tuple[DigitsOfAgreement, ...]  # the same for numbers typed to different decimals, most digits first
+    tolerance: float  # the largest permitted difference in any cell
     tolerance_reason: str  # the tolerance, in a sentence
     max_abs: float
     max_rel: float
     max_ulp: float  # in units in the last place of `ulp_dtype`
     ulp_dtype: str
-    correlation: float | None  # None where one of both does not vary
+    correlation: float | None  # None if either is constant
     cosine: float | None
-    worst: WorstCell | None  # None where nothing differs
+    worst: WorstCell | None  # None if nothing differs
     expected: Array
     computed: Array
     is_given: Array
     differs: Array
-    follows: bool | None = None  # whether numbers that differ follow from those expected before them; None if unknown
-    other_step: str | None = None  # the step that has the numbers that differ, in the same cells
-    reading: Reading | None = None  # of the numbers that differ, where a plain one accounts for them
-    half_type: str | None = None  # in which they would agree, were the problem computed in it and not in a finer type
+    follows: bool | None = None  # whether wrong numbers follow from earlier expected ones; None if unknown
+    other_step: str | None = None  # the step that has the wrong numbers in the same cells
+    reading: Reading | None = None  # a plain reading of the wrong numbers, if one accounts for them
+    half_type: str | None = None  # the half type in which they would agree, if the problem were computed in it
     remarks: tuple[str, ...] = ()  # which shapes were matched, which part was checked
-    is_array: bool = False  # numbers of a program, with a type of their own, not typed ones
-    looser: str = ""  # that numbers agree only as those of a half type in every step, in words: `within what …`
+    is_array: bool = False  # numbers from a program, with their own type, not typed ones
+    looser: str = ""  # reason why numbers agree only with a half type in every step: `within what …`
 
     @property
     def agrees(self) -> bool:
@@ -119,9 +121,9 @@ class QuantityCheck:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Slips that explain the numbers together, and a sentence that says what was done instead.
+    """Slips that together explain the numbers, and a sentence about the wrong computation.
 
-    `parameters` has the numbers that were found for them, by name.
+    `parameters` has their fitted numbers, by name.
     """
 
     slips: tuple[str, ...]
@@ -130,16 +132,17 @@ class Explanation:
 
     @property
     def chosen_count(self) -> int:
-        """How much was chosen so that it explains the numbers: slips, and the numbers in them."""
+        """How many choices explain the numbers: slips, and their fitted numbers."""
         return len(self.slips) + len(self.parameters)
 
 
 @dataclass(frozen=True)
 class Telling:
-    """Which explanations are the `same` on these inputs, and a number in which others differ.
+    """The explanations that are the `same` on these inputs, and a number in which others differ.
 
-    It is of the result `name`, at the cell of these labels, with the `numbers` by the names of slips; the name is empty
-    where there is no such number. `by_other_inputs` says that other inputs of the same shapes tell more of them apart.
+    The number belongs to the result `name`, at the cell with these labels; `numbers` has its value for each slip. The
+    name is empty if there is no such number. `by_other_inputs` means that other inputs of the same shapes separate more
+    of them.
     """
 
     same: tuple[tuple[str, ...], ...]
@@ -151,71 +154,72 @@ class Telling:
 
 @dataclass(frozen=True)
 class PartExplanation:
-    """Slips that explain the numbers at some positions along an axis of a result, where none explains all of them."""
+    """Slips that explain the numbers at some positions along an axis of a result, if none explains all."""
 
     name: str
     part: AxisPart
     explanation: Explanation
-    others_agree: bool = False  # or differ, and are not explained by it
+    others_agree: bool = False  # or differ without this explanation
 
 
 @dataclass(frozen=True)
 class NearestSlip:
-    """A slip that explains most of the numbers that differ in a result, `count` of them, where nothing explains all."""
+    """A slip that explains most wrong numbers of a result, `count` of them, if nothing explains all."""
 
-    name: str  # of the result
+    name: str  # in the result
     count: int
     explanation: Explanation
 
 
 @dataclass(frozen=True)
 class CheckReport:
-    """What a check found: the quantities in the order of the computation, and the slips that explain them."""
+    """The findings of a check: the quantities in the order of the computation, and the slips that explain them."""
 
-    trace: Trace  # of the reference
+    trace: Trace  # in the reference
     results: tuple[QuantityCheck, ...]
-    reference: str  # in which type the reference was computed: "float64", "longdouble", "50 digits"
+    reference: str  # the type of the reference: "float64", "longdouble", "50 digits"
     explanations: tuple[Explanation, ...] = ()
-    telling: Telling | None = None  # of several explanations
-    parts: tuple[PartExplanation, ...] = ()  # where nothing explains all numbers
-    nearest: NearestSlip | None = None  # where nothing explains all or a part
-    tried_count: int = 0  # how many variants of slips and of pairs of slips were tried
-    untried: tuple[str, ...] = ()  # sentences: which were not, and why
-    unnoticed: tuple[Explanation, ...] | None = None  # slips that would not be noticed; None where it was not asked
-    reference_remark: str = ""  # why the reference does not have 50 digits, where that was asked for
-    pair_count: int = 0  # how many of those that were tried are pairs
-    searched: str = ""  # where nothing is expected: the result in which slips were looked for
-    searched_reason: str = ""  # the tolerance of that result, in words
-    blank: Mapping[str, int] = field(default_factory=dict)  # how many numbers of each result were left blank
+    telling: Telling | None = None  # for several explanations
+    parts: tuple[PartExplanation, ...] = ()  # if nothing explains all numbers
+    nearest: NearestSlip | None = None  # if nothing explains all or a part
+    tried_count: int = 0  # variants of slips and of pairs of slips tried
+    untried: tuple[str, ...] = ()  # sentences: which ones were not tried, and why
+    unnoticed: tuple[Explanation, ...] | None = None  # slips that would go unnoticed; None if not requested
+    passed: tuple[str, ...] | None = None  # slips that the given tolerance lets pass; None if not requested
+    reference_remark: str = ""  # why the reference lacks 50 digits, if requested
+    pair_count: int = 0  # pairs among the tried ones
+    searched: str = ""  # without expected numbers: the result in which slips were looked for
+    searched_reason: str = ""  # that result's tolerance, in words
+    blank: Mapping[str, int] = field(default_factory=dict)  # blank numbers of each result
 
     @property
     def has_verdict(self) -> bool:
-        """Whether any number was compared; otherwise only slips that would go unnoticed were looked for."""
+        """Whether any number was compared; otherwise only unnoticed slips were looked for."""
         return bool(self.results)
 
     @property
     def count(self) -> int:
-        """How many numbers are expected."""
+        """The count of expected numbers."""
         return sum(result.count for result in self.results)
 
     @property
     def differ(self) -> int:
-        """How many of them differ."""
+        """The count of wrong numbers."""
         return sum(result.differ for result in self.results)
 
     @property
     def blank_count(self) -> int:
-        """How many numbers that are asked for were left blank."""
+        """The count of requested numbers left blank."""
         return sum(self.blank.values())
 
     @property
     def differing(self) -> Sequence[QuantityCheck]:
-        """The quantities of which numbers differ."""
+        """The quantities with wrong numbers."""
         return [result for result in self.results if not result.agrees]
 
     @property
     def agrees(self) -> bool:
-        """Whether no number differs, and none was left blank."""
+        """Whether no number differs, and none is blank."""
         return not self.differing and not self.blank
 
     @property
@@ -225,18 +229,18 @@ class CheckReport:
 
     @property
     def other_step(self) -> str | None:
-        """The step whose few numbers were given in place of those of the first quantity that differs; else None."""
+        """The step whose few numbers replace those of the first quantity that differs; else None."""
         return next((result.other_step for result in self.differing), None)
 
     @property
     def half_type(self) -> str | None:
-        """The half type in which all quantities would agree, were the problem computed in it; None without one."""
+        """The half type in which all quantities would agree, if the problem were computed in it; None without one."""
         types = {result.half_type for result in self.differing}
         return types.pop() if len(types) == 1 else None
 
     @property
     def looser(self) -> str:
-        """That numbers agree only as those of a half type in every step, in words; empty where they agree closer."""
+        """The reason why numbers agree only with a half type in every step; empty if they agree closer."""
         return next(filter(None, (result.looser for result in self.results)), "")
 
     @property
@@ -254,9 +258,9 @@ class CheckReport:
 
     @property
     def has_late_steps_alone(self) -> bool:
-        """Whether the context or the output differs, and nothing before it is expected, although it is computed.
+        """Whether the context or the output differs, without expected numbers for the computed steps before.
 
-        Of a person's numbers: a kernel computes all steps at once, and has no others to give.
+        Only for a person's numbers: a kernel computes all steps at once, and has no others to give.
         """
         early = {name for name in ("scores", "weights") if name in self.trace.plan.results}
         is_late = self.first_difference in ("context", "output") and not any(x.is_array for x in self.results)
@@ -264,13 +268,13 @@ class CheckReport:
 
     @property
     def is_undecided(self) -> bool:
-        """Whether so few numbers are expected that slips explain them which are not the same on these inputs."""
+        """Whether there are too few numbers to choose among slips that differ on these inputs."""
         return self.may_be_chance and self.telling is not None and len(self.telling.numbers) > 1
 
 
 @dataclass(frozen=True)
 class BeforeEdits:
-    """What the check of a problem found before numbers of it were set, and which were."""
+    """The findings before numbers of a problem were set, and the edits."""
 
     report: CheckReport
     cells: tuple[EditedCell, ...]
@@ -278,12 +282,11 @@ class BeforeEdits:
 
 @dataclass(frozen=True)
 class CheckOutcome:
-    """A problem of a suite, with its report or the error why it could not be checked.
+    """A problem of a suite, with its report or the error that prevented the check.
 
-    `file` is as it was named, empty where options alone are the problem. `part` is the title or the number of a part,
-    empty where the file is one problem. `before` is there where numbers of the problem were set. `unanswered` has how
-    many numbers of each result are asked for and not given; where that are all of them there is no report, otherwise
-    the report has them as `blank`.
+    `file` is the name as given, empty if options alone are the problem. `part` is the title or the number of a part,
+    empty if the file is one problem. `before` is present after edits. `unanswered` counts the requested but missing
+    numbers of each result; if all are missing there is no report, otherwise the report has them as `blank`.
     """
 
     file: str
@@ -296,13 +299,13 @@ class CheckOutcome:
 
     @property
     def name(self) -> str:
-        """The file and the part, as errors name them."""
+        """The file and the part, as in errors."""
         file = STDIN_NAME if self.file == STDIN else self.file
         return ", ".join(filter(None, (file, self.part and f"part {self.part}"))) or "the problem"
 
     @property
     def is_unanswered(self) -> bool:
-        """Whether numbers are asked for, and none is given."""
+        """Whether numbers are requested, and none is given."""
         return self.report is None and self.error is None
 
     @property
@@ -312,5 +315,5 @@ class CheckOutcome:
 
     @property
     def has_verdict(self) -> bool:
-        """Whether numbers were to be compared, not only slips looked for."""
+        """Whether it compared numbers, beyond looking for slips."""
         return self.report is None or self.report.has_verdict

@@ -1,4 +1,4 @@
-"""The JSON Schema of what `attn check --json` writes."""
+"""The JSON Schema of `attn check --json`."""
 
 from attncli.checks.error_shapes import ErrorShape
 from attncli.checks.objects import ARRAYS, CHECK_FORMAT, OF_READINGS
@@ -7,7 +7,7 @@ from attncli.render.schemas import NAMES, TEXT, Schema, all_of, any_of, of_recor
 
 
 def check_schema() -> Schema:
-    """The schema of what `attn check --json` writes, of one problem or of a suite.
+    """The schema of `attn check --json`, for one problem or a suite.
 
     >>> [*check_schema()["$defs"]["outcome"]["properties"]][:3]
     ['problem', 'part', 'agrees']
@@ -45,7 +45,7 @@ def check_schema() -> Schema:
         "tried": {"type": "integer"},
         "untried": NAMES,
         "searched": optional_text,
-        "unnoticed": names,
+        **dict.fromkeys(("passed", "unnoticed"), names),
         "set": {"type": "array"},
         "before": {"type": "object"},
         "error": TEXT,

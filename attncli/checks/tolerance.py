@@ -1,4 +1,4 @@
-"""The reference, the rounding error of a formula in a type, and the tolerance of expected numbers that follows."""
+"""The reference, the rounding error of a formula in a type, and the tolerance that follows for expected numbers."""
 
 import math
 from collections import Counter
@@ -27,20 +27,20 @@ from attncli.render.rows import largest_of_rows
 
 FLOAT64, EXTENDED = "float64", "longdouble"
 NORMALIZE = "normalize"  # the stage
-SAMPLED_CELLS = BlockSizes().dense_cells  # scores of the queries that a larger problem's error is measured on
-SLOW_PRODUCTS = 2**24  # so many products take longdouble, which no processor has fast, a tenth of a second
-RUNS = 4  # with numbers moved at random, in addition to the one without: of one run the largest error is chance
+SAMPLED_CELLS = BlockSizes().dense_cells  # scores of the queries on which a larger problem's error is measured
+SLOW_PRODUCTS = 2**24  # so many take a tenth of a second in longdouble, which no processor computes fast
+RUNS = 4  # runs with randomly moved numbers, besides the one without: a single run's largest error is chance
 UNITS = 4  # the floor: units in the last place of the largest number of a row
-FACTOR = 2  # how much larger the error of another program may be than that of the steps of a plan
-UNMEASURED = 1.5  # how much larger still the error of queries may be of which only some were measured
+FACTOR = 2  # ratio of another program's error to the error of a plan's steps, at most
+UNMEASURED = 1.5  # further ratio for queries whose error was not measured
 HASH_FACTOR = 0x9E3779B97F4A7C15  # 2⁶⁴ by the golden ratio: its products spread over all bits
-EXTREME_ROWS = 8  # of them, those whose numbers are the largest and the smallest of all
-LARGE_PART = 0.25  # of the largest number: agreement within such an error says nothing
+EXTREME_ROWS = 8  # queries with the largest and the smallest numbers, among the measured ones
+LARGE_PART = 0.25  # share of the largest number: agreement within such an error means nothing
 
 
 @dataclass(frozen=True)
 class Reference:
-    """The right computation: its trace, in what it was computed, as the report names it, and why not in more digits."""
+    """The right computation: its trace, its type for the report, and why it does not have more digits."""
 
     trace: Trace
     name: str
@@ -52,10 +52,10 @@ class Reference:
 
 
 def compute_reference(problem: ProblemSpec, names: Sequence[str], options: CheckOptions) -> Reference:
-    """Compute results or steps of a problem, whose numbers are rounded to its own type first.
+    """Compute results or steps of a problem, after rounding its numbers to its own type.
 
-    With `many_digits` they are computed in 50 digits, or, where that can't be done, in longdouble. Raises AttnError
-    where there is not enough memory.
+    With `many_digits` it computes 50 digits, or, if that fails, longdouble. Raises AttnError if there is not enough
+    memory.
     """
     is_extended = options.many_digits or problem.precision.name == EXTENDED
     problem = in_type(problem, EXTENDED if is_extended else FLOAT64)
@@ -71,14 +71,14 @@ def compute_reference(problem: ProblemSpec, names: Sequence[str], options: Check
 
 
 def has_every_step(trace: Trace) -> bool:
-    """Whether a trace has every step of its plan; one that was computed in blocks has only results."""
+    """Whether a trace has every step of its plan; a computation in blocks has only results."""
     return len(trace.steps) == len(trace.plan.nodes)
 
 
 def _in_many_digits(trace: Trace) -> Trace:
     """The trace with every step computed in many digits and rounded once.
 
-    Raises AttnError where the problem is too large for that, an operator can't be computed so, or mpmath is missing.
+    Raises AttnError if the problem is too large, an operator does not support it, or mpmath is missing.
     """
     if not has_every_step(trace):
         raise AttnError("the problem is too large")
@@ -87,7 +87,7 @@ def _in_many_digits(trace: Trace) -> Trace:
 
 
 def in_type(problem: ProblemSpec, dtype: str) -> ProblemSpec:
-    """The same problem computed in another type, its numbers rounded to its own type first."""
+    """The same problem computed in another type, after rounding its numbers to its own type."""
     own = problem.precision
     values: dict[str, Any] = {}
     for name in FIELDS:
@@ -103,18 +103,18 @@ def in_type(problem: ProblemSpec, dtype: str) -> ProblemSpec:
 
 @dataclass(frozen=True)
 class StepwisePrecision(Precision):
-    """A type that each step computes in and is rounded to, as kernels do: float32 is not widened.
+    """A type in which each step computes and rounds, as kernels do: float32 is not widened.
 
-    With a stream every number is moved at random where it is rounded: by up to half a unit in its last place where
-    steps accumulate more exactly than they round, otherwise by two units, since a kernel may scale queries, keys or
-    their products. Equal numbers of a step are moved alike, as masked scores are.
+    With a stream, rounding moves every number at random: by up to half a unit in its last place if steps accumulate
+    more exactly than they round, otherwise by two units, since a kernel may scale queries, keys or their products.
+    Equal numbers of a step, such as masked scores, move alike.
     """
 
     stream: "np.random.Generator | None" = None
 
     @property
     def widened_name(self) -> str:
-        """The type that a step computes in."""
+        """The type in which a step computes."""
         return self.accumulation_dtype
 
     @property
@@ -133,11 +133,11 @@ class StepwisePrecision(Precision):
             return super().round((rounded * (1 + moves)).astype(rounded.dtype))
 
     def with_moved_sums(self, problem: ProblemSpec, plan: Plan) -> Plan:
-        """The plan with every sum moved at random, by as much as its terms may lose that are added one after another.
+        """The plan with every sum moved at random, by the possible error of adding its terms one after another.
 
-        Of L terms that is √L / 2 units: the errors of L roundings, each up to half a unit of a sum that is not done
-        yet, add up as a random walk (Higham & Mary 2019, A new approach to probabilistic rounding error analysis).
-        The sum of exponentials has one error for its whole row. Sums in half types are those of float32.
+        For L terms it is √L / 2 units: the errors of L roundings, each up to half a unit of a partial sum, add up as a
+        random walk (Higham & Mary 2019, A new approach to probabilistic rounding error analysis). The sum of
+        exponentials has one error for its whole row. Sums in half types have float32's error.
         """
         stream = self.stream
         if stream is None or self.name in HALF:
@@ -157,16 +157,15 @@ class StepwisePrecision(Precision):
     def with_moved_angles(self, plan: Plan) -> Plan:
         """The plan with the angles of each rotation moved at random, by up to a unit of float32, or of a wider type.
 
-        A kernel computes the angles of rope in a type of its own, in float32 for half types, and far positions
-        multiply its error; the functions of a plan compute angles in double precision. Without a stream the plan stays
-        as it is.
+        A kernel computes the angles of rope in its own type, float32 for half types, and far positions multiply its
+        error; a plan's functions compute angles in double precision. Without a stream the plan is unchanged.
         """
         stream, unit = self.stream, Precision(self.accumulation_dtype).epsilon
         if stream is None:
             return plan
 
         def moved(node: Node) -> Node:
-            """A rotation whose positions are divided by a little more or less; any other node as it is."""
+            """A rotation whose positions are divided by a number close to 1; any other node unchanged."""
             if node.record is not rope.record:
                 return node
             scaling = node.options.get("scaling", 1.0) * (1 + stream.uniform(-unit, unit))
@@ -176,7 +175,7 @@ class StepwisePrecision(Precision):
 
 
 def _numbers_of(x: Array, stream: "np.random.Generator") -> Array:
-    """Random numbers between -1 and 1 that depend on those of an array alone: a hash of their bits."""
+    """Random numbers between -1 and 1 that depend only on an array's numbers: a hash of their bits."""
     bits = x.astype(np.float64).view(np.uint64) ^ stream.integers(2**63, dtype=np.uint64)
     for shift in (32, 29):
         bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(HASH_FACTOR)
@@ -184,7 +183,7 @@ def _numbers_of(x: Array, stream: "np.random.Generator") -> Array:
 
 
 def _term_count(plan: Plan, node: Node) -> int:
-    """How many terms are summed for each number of a node: exponentials of a row, or products of two inputs."""
+    """The number of summed terms in each number of a node: exponentials of a row, or products of two inputs."""
     if node.is_input or node.is_exact or node.is_boolean or node.tapped_from is not None:
         return 1
     if node.stage == NORMALIZE:
@@ -194,9 +193,9 @@ def _term_count(plan: Plan, node: Node) -> int:
 
 
 def _moved(x: Array, *, stream: "np.random.Generator", size: float, is_of_row: bool) -> Array:
-    """Numbers, each moved by up to a part of it; with `is_of_row` those of a row alike. Counts stay as they are.
+    """Numbers, each moved by up to a share of it, with `is_of_row` alike in a row. Counts are unchanged.
 
-    A sum whose terms cancel loses as much as others of its row: it is moved by a part of their root mean square.
+    A sum whose terms cancel loses as much as others of its row: it moves by a share of the row's root mean square.
     """
     if x.dtype.kind != "f":
         return x
@@ -210,9 +209,9 @@ def _moved(x: Array, *, stream: "np.random.Generator", size: float, is_of_row: b
 
 
 def _with_moved_row_sums(x: Array, *, weights: Array, grad: Array, stream: "np.random.Generator", size: float) -> Array:
-    """The derivative of a softmax, dS = A ∘ (dA − D), with the D of each row moved by a part of the numbers of dA.
+    """The derivative of a softmax, dS = A ∘ (dA − D), with the D of each row moved by a share of dA's numbers.
 
-    Kernels sum D = Σ dO ∘ O over the features of a value, whose error has nothing to do with those of dA.
+    Kernels sum D = Σ dO ∘ O over the features of a value, with an error independent of dA's.
     """
     with np.errstate(all="ignore"):
         squares = np.where(np.isfinite(grad), grad, 0).astype(np.float64) ** 2
@@ -226,7 +225,7 @@ class StepError(NamedTuple):
 
     largest: float = 0.0
     of_row: float = 0.0  # the largest in proportion to the largest number of its row
-    typical: float = 0.0  # that of half of the numbers is less
+    typical: float = 0.0  # half of the numbers have a smaller error
 
     def times(self, factor: float) -> "StepError":
         """The errors times a factor."""
@@ -235,7 +234,7 @@ class StepError(NamedTuple):
 
 @dataclass(frozen=True)
 class RoundingError:
-    """The rounding error of each quantity, by name, and how they were measured, in words."""
+    """The rounding error of each quantity, by name, and the method of measurement, in words."""
 
     errors: Mapping[str, StepError]
     remark: str = ""
@@ -250,11 +249,11 @@ def rounding_error(
     *,
     rounds_every_step: bool = False,
 ) -> RoundingError:
-    """The largest error of results or steps where a formula is computed step by step in a type.
+    """The largest error of results or steps if a formula is computed step by step in a type.
 
-    `problem` has the numbers that the right computation begins with, and the plan is its own. That of a large problem
-    is measured on some of its queries, those at the positions of `extremes` among them, and is taken to be larger for
-    the others. See `measure` for the rest.
+    `problem` has the input numbers of the right computation, and the plan is its own. A large problem's error is
+    measured on some of its queries, including the positions of `extremes`, and assumed larger for the others. See
+    `measure` for the rest.
     """
     remark, factor = "", 1.0
     if plan.score_count > SAMPLED_CELLS:
@@ -281,7 +280,7 @@ def rounding_error(
 
 
 def _with_scaling_step(problem: ProblemSpec) -> ProblemSpec:
-    """The problem in which the products of queries and keys are rounded before they are scaled, as kernels do."""
+    """The problem that rounds the products of queries and keys before scaling, as kernels do."""
     is_given = "scores" in problem.not_computed
     if is_given or problem.scale is not None or problem.score.record.unscaled is None:
         return problem
@@ -289,7 +288,7 @@ def _with_scaling_step(problem: ProblemSpec) -> ProblemSpec:
 
 
 def _sampled_rows(plan: Plan, extremes: Sequence[int]) -> list[int]:
-    """The positions of some of the queries of a plan: the first, the last, some between them, and those of extremes."""
+    """The positions of some of a plan's queries: the first, the last, some between, and the extreme ones."""
     *before, queries, keys = plan["weights"].shape
     count = min(max(SAMPLED_CELLS // (prod(before) * keys), 2), queries)
     spread = np.linspace(0, queries - 1, count).round().astype(int)
@@ -298,9 +297,9 @@ def _sampled_rows(plan: Plan, extremes: Sequence[int]) -> list[int]:
 
 
 def extreme_rows(values: Iterable[tuple[Array, Sequence[str]]]) -> Sequence[int]:
-    """The positions of the queries with the largest and with the smallest numbers, of arrays on axes of these letters.
+    """The positions of the queries with the largest and the smallest numbers, in arrays with axes of these letters.
 
-    Where an error is larger than elsewhere, it is in these: it grows with the scores, and of a row with its numbers.
+    These have the larger errors: an error grows with the scores, and with the numbers of its row.
     """
     rows = list[int]()
     for array, letters in values:
@@ -317,10 +316,10 @@ def measure(
 ) -> RoundingError:
     """The largest error of results or steps of any plan, on all queries, in several runs.
 
-    That of a narrow type is of a kernel that computes in float32 and has only what it multiplies in the type; with
-    `rounds_every_step`, which types of 8 bits can't, every step is rounded to it. The error of float64 is measured in
-    longdouble, or where that is slow, as that of float32, in proportion to the units of both; so is that of longdouble
-    itself. What overflows in the type has no error.
+    A narrow type means a kernel that computes in float32 and only multiplies in the type; with `rounds_every_step`,
+    which types of 8 bits do not support, every step is rounded to it. The error of float64 is measured in longdouble,
+    or, if that is slow, derived from float32's in proportion to the units of both; longdouble's own error likewise. A
+    number that overflows in the type has no error.
     """
     wider, scale, remark = FLOAT64 if dtype not in (FLOAT64, EXTENDED) else EXTENDED, 1.0, ""
     if wider == EXTENDED and (dtype == EXTENDED or not _has_fast_longdouble(plan)):
@@ -343,11 +342,11 @@ def measure(
 
 
 def _with_narrow_operands(problem: ProblemSpec, plan: Plan, dtype: str, stream: "np.random.Generator | None") -> Plan:
-    """The plan in which a narrow type has what is multiplied and summed: queries and keys, weights and values.
+    """The plan in which a narrow type holds the operands of products: queries and keys, weights and values.
 
     Kernels add in float32, and store no scores in such a type. The weights of a row are rounded in proportion to the
-    largest, as exponentials are whose maximum is subtracted; with a stream each row at another scale, for a kernel may
-    have divided them by their sum. In types of 8 bits projections and gradients are not computed.
+    largest, as exponentials minus the maximum are; with a stream each row has another scale, as a kernel may divide
+    them by their sum. In types of 8 bits projections and gradients are not computed.
     """
     case, weights = Computation(problem, plan, dtype), plan.results.get("weights")
     read: list[str] = []
@@ -356,7 +355,7 @@ def _with_narrow_operands(problem: ProblemSpec, plan: Plan, dtype: str, stream: 
         if is_narrow and node.stage != NORMALIZE and len(node.inputs) > 1 and _term_count(plan, node) > 1:
             read += node.inputs.values()
     for name in dict.fromkeys(read):
-        node = plan.by_name[name]  # inputs are of the type already, and a scale is multiplied into what they make
+        node = plan.by_name[name]  # inputs have the type already, and a scale applies to their products
         if node.is_boolean or node.is_input or node.stage == "value_scale":
             continue
         options = {"dtype": dtype, "stream": stream, "by_row": name == weights}
@@ -365,7 +364,7 @@ def _with_narrow_operands(problem: ProblemSpec, plan: Plan, dtype: str, stream: 
 
 
 def _narrowed(x: Array, *, dtype: str, stream: "np.random.Generator | None", by_row: bool) -> Array:
-    """Numbers rounded to a type, times a scale, and back; by row, each row times its own. Counts stay as they are."""
+    """Numbers rounded to a type, times a scale, and back; by row, each row times its own. Counts are unchanged."""
     if x.dtype.kind != "f":
         return x
     scale = 1.0 if stream is None else stream.uniform(1, 2, (*x.shape[:-1], 1) if by_row else ())
@@ -376,7 +375,7 @@ def _narrowed(x: Array, *, dtype: str, stream: "np.random.Generator | None", by_
 
 
 def _step_error(stepwise: Array, exact: Array) -> StepError:
-    """The difference of two arrays, of the numbers that are finite in both; none where they count or are booleans."""
+    """The difference of two arrays where both are finite; none if they are counts or booleans."""
     if exact.dtype.kind != "f":
         return StepError(of_row=0.0 if exact.ndim and exact.shape[-1] else np.inf)
     with np.errstate(all="ignore"):
@@ -390,7 +389,7 @@ def _step_error(stepwise: Array, exact: Array) -> StepError:
 
 
 def median(numbers: Array) -> float:
-    """The median; 0 where there is none."""
+    """The median; 0 if there is none."""
     return float(np.median(numbers)) if numbers.size else 0.0
 
 
@@ -406,30 +405,29 @@ def _has_fast_longdouble(plan: Plan) -> bool:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """By how much an expected number may differ from the reference, and why, in a sentence.
+    """The permitted difference of an expected number from the reference, with the reason in a sentence.
 
-    `rounded_to` is the type that the numbers were rounded to in the end, where they were computed in a finer one. A row
-    is allowed `error`, but no more than `error_of_row` times its largest number, and no less than UNITS units of
-    the type for that number; half of the last digit given is added. A number that is the reference rounded to
-    the type always agrees.
+    `rounded_to` is the type of the final rounding, if the computation was finer. A row is allowed `error`, but no more
+    than `error_of_row` times its largest number, and no less than UNITS units of the type for that number; half of the
+    last digit given is added. The reference rounded to the type always agrees.
     """
 
     precision: Precision
     reason: str
     error: float = 0.0
     error_of_row: float = math.inf
-    relative: float | None = None  # of the expected number: given by the user, as the two that follow
+    relative: float | None = None  # of the expected number: given by the user, as are the two below
     absolute: float = 0.0
     units: float = 0.0
     rounded_to: Precision | None = None
 
     @property
     def number_type(self) -> Precision:
-        """The type that the numbers have in the end."""
+        """The final type of the numbers."""
         return self.rounded_to or self.precision
 
     def allowed(self, expected: Array, computed: Array, half_units: Array | None) -> Array:
-        """The difference that is allowed of each number of some rows [… columns]."""
+        """The permitted difference of each number of some rows [… columns]."""
         with np.errstate(all="ignore"):
             if self.relative is not None:
                 by_size = self.absolute + self.relative * abs(expected)
@@ -442,20 +440,20 @@ class Tolerance:
             return np.broadcast_to(allowed + typed, expected.shape)
 
     def allows_anything(self, computed: Array) -> bool:
-        """Whether the derived error is so large a part of the largest number that agreement says nothing.
+        """Whether the derived error is so large a share of the largest number that agreement means nothing.
 
-        It is where a formula overflows in its type.
+        That happens if a formula overflows in its type.
         """
         with np.errstate(all="ignore"):
             largest = float(np.max(abs(computed), initial=0, where=np.isfinite(computed)))
         return self.relative is None and min(self.error, self.error_of_row * largest) > LARGE_PART * largest > 0
 
     def agreeing(self, numbers: ExpectedNumbers, computed: Array) -> Array:
-        """Which of the expected numbers agree with computed ones."""
+        """True where expected numbers agree with computed ones."""
         return self.agrees(numbers.array, computed, self.allowed(numbers.array, computed, numbers.half_units))
 
     def agrees(self, expected: Array, computed: Array, allowed: Array) -> Array:
-        """Which numbers agree; NaN and infinities do with their like alone."""
+        """True where numbers agree; NaN and infinities agree with their like alone."""
         with np.errstate(all="ignore"):
             error = abs(expected - computed)
             same = (expected == computed) | (np.isnan(expected) & np.isnan(computed))
@@ -465,7 +463,7 @@ class Tolerance:
 
 
 def with_half_units(numbers: ExpectedNumbers) -> ExpectedNumbers:
-    """The expected numbers; those of a half type were rounded in the end, and have half of its last digit.
+    """The expected numbers; numbers of a half type were rounded to it in the end, and have half of its last digit.
 
     >>> numbers = ExpectedNumbers(np.array([1.0, 3.0]), np.ones(2, bool), dtype="float16")
     >>> with_half_units(numbers).half_units.tolist()
@@ -479,7 +477,7 @@ def with_half_units(numbers: ExpectedNumbers) -> ExpectedNumbers:
 
 
 def chosen_tolerance(options: CheckOptions, precision: Precision) -> Tolerance | None:
-    """The tolerance that the user has chosen; None where none is."""
+    """The user's tolerance; None without one."""
     parts = {"rtol": options.rtol, "atol": options.atol, "ulp": options.ulp}
     given = [f"{name} {value:g}" for name, value in parts.items() if value is not None]
     if not given:
@@ -499,9 +497,9 @@ def derived_tolerance(
     *,
     rounds_every_step: bool = False,
 ) -> Tolerance:
-    """The tolerance that follows from how numbers were given: their type and its rounding error, or their digits.
+    """The tolerance that follows from the form of numbers: their type and its rounding error, or their digits.
 
-    `rounding` is None where only the digits count. With `rounds_every_step` it is that of steps in a half type.
+    `rounding` is None if only the digits count. With `rounds_every_step` it applies to steps in a half type.
     """
     own = expected.dtype
     rounded_to = Precision(own) if own in HALF and not rounds_every_step else None
@@ -514,13 +512,13 @@ def derived_tolerance(
     if expected.half_units is not None:
         reason = f"{digits}{'; of numbers with every digit' if expected.has_every_digit else ', and'} {reason}"
     error = rounding.errors[name]
-    if precision.name in NARROW and not rounds_every_step:  # what is multiplied; results have a type of their own
+    if precision.name in NARROW and not rounds_every_step:  # multiplied numbers; results have their own type
         precision = Precision("float32")
     return Tolerance(precision, reason, FACTOR * error.largest, FACTOR * error.of_row, rounded_to=rounded_to)
 
 
 def _arithmetic(dtype: str, *, rounds_every_step: bool) -> str:
-    """How a formula is computed, in words."""
+    """The arithmetic of a formula, in words."""
     if dtype in NARROW and not rounds_every_step:
         return f"the formula computed in float32, with {dtype} numbers in its products"
     return f"the formula computed step by step in {dtype}"

@@ -1,4 +1,4 @@
-"""The command line: the application, and the one place where errors are reported."""
+"""The command line: the application, and the only code that reports errors."""
 
 import os
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from attncli.base.program import FAILED, __version__
 from attncli.cli import streams
 from attncli.cli.command_group import CommandGroup
 
-# The environment variables that NumPy's library of matrix products (BLAS) reads when it is loaded: it gets one thread,
+# NumPy's library of matrix products (BLAS) reads these environment variables when it is loaded. It gets one thread,
 # because each core runs one of these threads.
 BLAS_THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
@@ -25,7 +25,7 @@ app = typer.Typer(
 
 
 def _print_version(is_requested: bool) -> None:
-    """Print the version and end the program, where `--version` is given."""
+    """On `--version` print the version and end the program."""
     if is_requested:
         typer.echo(f"attn {__version__}")
         raise typer.Exit
@@ -53,7 +53,7 @@ def main() -> int:
 def run(args: Sequence[str] | None = None) -> int:
     """Run a command line, by default the arguments of this process, and return its exit status.
 
-    What the user can mend is reported as one line on standard error, and the status is FAILED.
+    An error that the user can correct is one line on standard error, and the status is FAILED.
     """
     try:
         app(args, prog_name="attn")
@@ -63,7 +63,7 @@ def run(args: Sequence[str] | None = None) -> int:
         return _report(error.typed)
     except MemoryError:
         return _report("there is not enough memory; compute some of the queries with --only")
-    except OSError as error:  # those of files become AttnErrors where they are opened: this is standard output's
+    except OSError as error:  # opening a file raises AttnError, so this is standard output's
         return _report(f"standard output: can't be written ({error.strerror})")
     return 0
 

@@ -1,4 +1,4 @@
-"""The commands as Typer has them: imported when they are called, with usage errors that are AttnErrors of one line."""
+"""The commands as Typer has them: imported when called, with usage errors as AttnErrors of one line."""
 
 import re
 import sys
@@ -17,13 +17,13 @@ from attncli.cli import streams, usage_errors
 from attncli.cli.commands import COMMANDS, CommandRef
 from attncli.cli.usage_errors import is_problem
 
-DEFAULT_COMMAND = "compute"  # of `attn problem.yaml`
+DEFAULT_COMMAND = "compute"  # for `attn problem.yaml`
 HELP_ALL = "--help-all"
 _INTEGER = re.compile(r"\s*[-+]?[0-9]{1,18}\s*", re.ASCII)
 
 
 def _print_all_help(context: typer.Context, is_requested: bool) -> None:
-    """Print the help with every option and end the program, where `--help-all` is given."""
+    """On `--help-all` print the help with every option and end the program."""
     if is_requested:
         formatter = context.make_formatter()
         context.command.format_help(context, formatter, every_option=True)  # type: ignore[call-arg] # it is a Command
@@ -31,7 +31,7 @@ def _print_all_help(context: typer.Context, is_requested: bool) -> None:
         raise typer.Exit
 
 
-# The option of a command whose short help leaves some options out.
+# The option of a command whose short help omits some options.
 HelpAll = Annotated[
     bool,
     typer.Option(HELP_ALL, is_eager=True, expose_value=False, callback=_print_all_help, help="Show every option."),
@@ -41,27 +41,27 @@ HelpAll = Annotated[
 class _OwnHelp:
     """Mixin of Typer's commands and groups: our help, errors that know their command, and a fast start."""
 
-    ref: CommandRef | None = None  # of a command: its row of COMMANDS
+    ref: CommandRef | None = None  # for a command: its row of COMMANDS
 
     def parse_args(self, context: Any, args: list[str]) -> Any:
         """Parse the arguments; a usage error names the command, and knows all arguments."""
         args_given = tuple(args)  # the parser takes them out of the list
         try:
             if not context.resilient_parsing and self.ref is not None:
-                usage_errors.check_values(self.get_params(context), args)  # not of an unfinished command line
+                usage_errors.check_values(self.get_params(context), args)  # not on an unfinished command line
             return super().parse_args(context, args)  # type: ignore[misc] # a command or a group is the next class
         except typer.TyperException as error:
-            if getattr(error, "ctx", None) is None:  # of an option without its value: the parser knows no command
+            if getattr(error, "ctx", None) is None:  # an option without a value: it lacks the command
                 vars(error)["ctx"] = context
             vars(error)["args_given"] = args_given
             raise
 
     def get_params(self, context: Any) -> Any:
-        """The parameters of the command; of an unfinished command line those too that the short help leaves out."""
+        """The parameters of the command; on an unfinished command line also those that the short help omits."""
         parameters = super().get_params(context)  # type: ignore[misc] # the same
         for parameter in parameters:
             if "--show-completion" in parameter.opts:
-                parameter.hidden = True  # the help of all commands is to fit a terminal
+                parameter.hidden = True  # the list of commands must fit a terminal
             if context.resilient_parsing:
                 parameter.hidden = False
             if "process_value" not in vars(parameter):
@@ -69,20 +69,20 @@ class _OwnHelp:
         return parameters
 
     def format_help(self, context: Any, formatter: Any, *, every_option: bool = False) -> None:
-        """Write the help to the formatter: the options used most where `--help-all` lists the others, or every one."""
+        """Write the help to the formatter: the most used options if `--help-all` has the rest, otherwise all."""
         from attncli.cli.help import render_help
 
         is_short = any(HELP_ALL in parameter.opts for parameter in self.get_params(context)) and not every_option
         target = streams.output_target()
-        context.color = target.has_styles  # otherwise styles would be removed where they are asked for in a pipe
+        context.color = target.has_styles  # otherwise a pipe that wants styles would lose them
         is_whole = not is_short and self.ref is not None
         formatter.write(render_help(self, context, self.ref, target, every_option=is_whole))
 
 
 def _without_conversion(parameter: Any) -> Any:
-    """The `process_value` of a parameter without Typer's conversion of text and integers, and of what is not given.
+    """A parameter's `process_value` without Typer's conversion of text and integers, and of absent values.
 
-    For it Typer imports pydantic, which takes a fifth of the time of a small run, and reads `0-5` as −5.
+    For it Typer imports pydantic, which takes a fifth of the time of a small run and reads `0-5` as −5.
     """
     convert: Any = parameter.process_value
     annotation = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
@@ -101,7 +101,7 @@ def _without_conversion(parameter: Any) -> Any:
 
 
 def whole_number(text: str, option: str) -> int:
-    """The integer that an option was given; raises AttnError if the text is not one, such as `1.0`.
+    """The integer given to an option; raises AttnError if the text is not one, such as `1.0`.
 
     >>> whole_number("-1", "--part")
     -1
@@ -115,13 +115,13 @@ class Command(_OwnHelp, TyperCommand):
     """One command."""
 
     def invoke(self, context: Any) -> Any:
-        """Run the command, if NumPy fits in memory: its library would end the process with the status DIFFERS."""
+        """Run the command if NumPy fits in memory: otherwise NumPy ends the process with the status DIFFERS."""
         check_numpy_fits()
         return super().invoke(context)
 
 
 class CommandGroup(_OwnHelp, TyperGroup):
-    """The commands of COMMANDS; a command is imported when it is called, not when it is listed or completed."""
+    """The commands of COMMANDS; calling a command imports it, listing or completing it does not."""
 
     is_listing = False
 
@@ -134,7 +134,7 @@ class CommandGroup(_OwnHelp, TyperGroup):
         return list(self.commands)
 
     def get_command(self, context: Any, name: str) -> Any:
-        """The command of that name; while commands are listed, one that has only a name and a summary."""
+        """The command of that name; in a listing, a stub with only a name and a summary."""
         if self.is_listing or name not in COMMANDS:
             return super().get_command(context, name)
         ref, single = COMMANDS[name], typer.Typer(add_completion=False)
@@ -144,7 +144,7 @@ class CommandGroup(_OwnHelp, TyperGroup):
         return command
 
     def resolve_command(self, context: Any, args: list[str]) -> Any:
-        """The command that the first argument names; `compute` where it is a problem or a sentence of several words."""
+        """The command that the first argument names; `compute` for a problem or a sentence of several words."""
         if args[0] not in COMMANDS and (is_problem(args[0]) or is_sentence(args[0])):
             args = [DEFAULT_COMMAND, *args]
         if args[0] not in COMMANDS and not context.resilient_parsing:
@@ -157,7 +157,7 @@ class CommandGroup(_OwnHelp, TyperGroup):
             super().format_help(context, formatter, every_option=every_option)
 
     def shell_complete(self, context: Any, incomplete: str) -> Any:
-        """The commands that begin so, each with its summary."""
+        """The commands with this beginning, each with its summary."""
         with self._listing():
             return super().shell_complete(context, incomplete)
 
@@ -182,7 +182,7 @@ class CommandGroup(_OwnHelp, TyperGroup):
 
 
 def is_sentence(word: str) -> bool:
-    """Whether an argument in place of a problem is not a file but a sentence of several words."""
+    """Whether an argument in place of a problem is a sentence of several words and not a file."""
     return len(re.findall(r"[^\W\d]+", word)) > 1 and " " in word and not is_problem(word)
 
 
@@ -194,7 +194,7 @@ def _errors_of_the_command_line() -> Iterator[None]:
     except BrokenPipeError:
         streams.discard(sys.stdout)
         raise typer.Exit from None
-    except EOFError as error:  # Typer would end with 1, which says that numbers differ
+    except EOFError as error:  # Typer would end with 1, which means that numbers differ
         raise RuntimeError("unexpected end of a file") from error
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)

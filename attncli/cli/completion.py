@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from attncli.io.problem_files import Document
     from attncli.problem.spec import ProblemSpec
 
-MAX_SIZE = 10**7  # bytes of each file that is read to complete a word: about a tenth of a second
-_SPECIAL = re.compile(r"""[\s,*?!$&;|<>(){}\[\]'"`\\~]""")  # characters that mean something to an option or a shell
-MAX_DRAWN = 10**7  # numbers of an array that is drawn for it
+MAX_SIZE = 10**7  # bytes to read of each file to complete a word: about a tenth of a second
+_SPECIAL = re.compile(r"""[\s,*?!$&;|<>(){}\[\]'"`\\~]""")  # characters with a meaning to an option or a shell
+MAX_DRAWN = 10**7  # numbers of an array to draw for it
 
 
-Meanings = Mapping[str, str]  # what each of some words means, which shells show next to it
+Meanings = Mapping[str, str]  # meanings of some words, which shells show next to them
 
 
 def complete_from(words: Callable[[], Iterable[str] | Meanings]) -> Callable[[str], list[tuple[str, str]]]:
-    """The completion of a word that is one of some, each with its meaning where they have one."""
+    """The completion of a word from a fixed list, with meanings if it has them."""
 
     def complete(incomplete: str) -> list[tuple[str, str]]:
         known = words()
@@ -40,7 +40,7 @@ def complete_from(words: Callable[[], Iterable[str] | Meanings]) -> Callable[[st
 
 
 def field_completion(field: Field) -> Callable[..., Any] | None:
-    """The completion of a key's value: words, operators, also masks, or queries; None for other kinds."""
+    """The completion of a key's value: words, operators, masks too, or queries; None for other kinds."""
     if field.panel == QUERIES:
         return complete_queries
     if field.words:
@@ -55,27 +55,27 @@ def field_completion(field: Field) -> Callable[..., Any] | None:
 
 
 def _masks() -> Meanings:
-    """The masks that a problem can name; the help does not need to import what lists them."""
+    """The masks that a problem can name; only completion imports their list, help does not."""
     from attncli.problem.operators import named_masks
 
     return _summaries("mask", named_masks())
 
 
 def _summaries(kind: str, names: Iterable[str]) -> Meanings:
-    """The summaries of operators of a kind, by their names."""
+    """The summaries of operators of a kind, by name."""
     return {name: look_up(kind, name).summary for name in names}
 
 
 @complete_from
 def complete_convention() -> Meanings:
-    """The conventions, each with the framework that it is of."""
+    """The conventions, each with its framework."""
     from attncli.problem.conventions import CONVENTIONS
 
     return {name: convention.title for name, convention in CONVENTIONS.items()}
 
 
 def complete_vary(incomplete: str) -> Sequence[tuple[str, str]]:
-    """`KEY=` and `KEY.PARAMETER=` for those that begin so, or `KEY=VALUE` for words, operators, true and false."""
+    """`KEY=` and `KEY.PARAMETER=` with this beginning, or `KEY=VALUE` for words, operators, true and false."""
     key, sign, value = incomplete.partition("=")
     owner, dot, _ = key.partition(".")
     if not sign and dot and owner in OPERATOR_FIELDS:
@@ -89,13 +89,13 @@ def complete_vary(incomplete: str) -> Sequence[tuple[str, str]]:
         return []
     field = FIELDS[key]
     complete = complete_from(lambda: ("true", "false")) if field.kind == "flag" else field_completion(field)
-    if complete is None or field.kind == "labels":  # queries are those of a problem, which the words may not have
+    if complete is None or field.kind == "labels":  # the words may lack the problem with the queries
         return []
     return [(f"{key}={word}", meaning) for word, meaning in complete(value)]
 
 
 def complete_selection(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
-    """The results, and the steps of the problem, that begin as the last name of a list does, each with its purpose."""
+    """Results, and steps of the problem, that continue the last name of a list, each with its purpose."""
     from attncli.plan.build import plan_of, purposes
 
     texts = purposes()
@@ -109,7 +109,7 @@ def complete_selection(context: typer.Context, incomplete: str) -> list[tuple[st
 
 
 def complete_edit(context: typer.Context, incomplete: str) -> list[str]:
-    """The keys of arrays that begin so; after the bracket the labels of the axes, one after the other."""
+    """The keys of arrays with this beginning; after the bracket the labels of each axis in turn."""
     from attncli.problem.edits import editable_keys, find_array
 
     problem = problem_on_line(context)
@@ -122,7 +122,7 @@ def complete_edit(context: typer.Context, incomplete: str) -> list[str]:
     axis_number = before.count(",") + 1 if comma else 0
     try:
         axes = find_array(problem, key).axes
-    except AttnError:  # the command says what is wrong when it is run
+    except AttnError:  # the command itself reports the mistake
         return []
     if axis_number >= len(axes):
         return []
@@ -132,7 +132,7 @@ def complete_edit(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def complete_layer(context: typer.Context, incomplete: str) -> list[str]:
-    """The layers of the capture on the command line that begin so."""
+    """The layers of the capture on the command line with this beginning."""
     from attncli.io.inputs import Inputs
     from attncli.io.problem_files import file_parts, read_document
 
@@ -141,28 +141,28 @@ def complete_layer(context: typer.Context, incomplete: str) -> list[str]:
         return []
     try:
         parts = file_parts(read_document(file, Inputs(MAX_SIZE)), file)
-    except (AttnError, OSError):  # the command says what is wrong when it is run
+    except (AttnError, OSError):  # the command itself reports the mistake
         return []
     return [part.name for part in parts if part.name and part.name.startswith(incomplete)]
 
 
 def complete_expected(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
-    """`NAME=` for the results and steps that begin so; what follows the sign is a file, which the shell completes."""
+    """`NAME=` for the results and steps with this beginning; after the sign, the shell completes a file."""
     names = [] if {"=", ","} & {*incomplete} else complete_selection(context, incomplete)
     return [(f"{name}=", purpose) for name, purpose in names]
 
 
 def complete_queries(context: typer.Context, incomplete: str) -> list[str]:
-    """The labels of queries that begin as the last label of a list does."""
+    """The labels of queries that continue the last label of a list."""
     problem = problem_on_line(context)
     labels = () if problem is None else _labels(problem.query_labels)
     return [text for text, _ in last_of_list(incomplete, labels)]
 
 
 def complete_cell(context: typer.Context, incomplete: str) -> list[str]:
-    """The labels of queries, and after the comma those of keys and `*`, that begin as a part of a cell does.
+    """The labels of queries, and after the comma the labels of keys and `*`, that continue a cell.
 
-    `*` alone is not offered: bash would offer the names of all files in its place.
+    `*` alone is not offered: bash would replace it by the names of all files.
     """
     problem = problem_on_line(context)
     if problem is None or incomplete.count(",") > 1:
@@ -173,28 +173,28 @@ def complete_cell(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def last_of_list(incomplete: str, names: Iterable[str]) -> Sequence[tuple[str, str]]:
-    """The list with its last part completed by each name that begins so and is not in it yet, and the name."""
+    """The list with its last item completed by each matching name that is not in it yet, and the name."""
     head, comma, last = incomplete.rpartition(",")
     taken = {part.strip() for part in head.split(",")} if head else set()
     return [(f"{head}{comma}{name}", name) for name in names if name.startswith(last) and name not in taken]
 
 
 def _labels(labels: Sequence[str]) -> list[str]:
-    """The labels as options take them, without those that an option or a shell would not take as they are."""
+    """Labels as options take them, except those that an option or a shell would read differently."""
     return [label for label in number_equal_labels(labels) if not _SPECIAL.search(label)]
 
 
 def problem_on_line(context: typer.Context) -> "ProblemSpec | None":
-    """The problem of the tokens before the one that is completed; None where there is none that can be read.
+    """The problem of the tokens before the unfinished one; None if there is none to read.
 
-    Neither standard input nor any other stream is read, of a file no more than MAX_SIZE, and arrays of more than
-    MAX_DRAWN numbers are not drawn.
+    It reads no stream, standard input included, and at most MAX_SIZE of a file, and draws no array of more than
+    MAX_DRAWN numbers.
     """
     from attncli.io.assemble import assemble
     from attncli.io.inputs import Inputs
 
     convention = context.params.get("convention")
-    convention = convention if isinstance(convention, str) else None  # several ones have no plan in common
+    convention = convention if isinstance(convention, str) else None  # several conventions share no plan
     file = _file(context)
     layer = next(iter(context.params.get("layers") or ()), context.params.get("layer"))
     if file is not None and layer is not None:
@@ -206,7 +206,7 @@ def problem_on_line(context: typer.Context) -> "ProblemSpec | None":
     try:
         document = read_problem_options(file, keys, Inputs(MAX_SIZE))
         return None if _draws_much(document) else assemble(document, convention)
-    except (AttnError, OSError, MemoryError):  # the command says what is wrong when it is run
+    except (AttnError, OSError, MemoryError):  # the command itself reports the mistake
         return None
 
 
@@ -218,7 +218,7 @@ def _file(context: typer.Context) -> str | None:
 
 
 def _draws_much(document: "Document") -> bool:
-    """Whether the two largest sizes of a problem make an array of more than MAX_DRAWN numbers."""
+    """Whether the two largest sizes of a problem imply an array of more than MAX_DRAWN numbers."""
     from attncli.problem.random_fill import SIZE_FIELDS
 
     sizes = [document[name].value for name in SIZE_FIELDS if name in document]

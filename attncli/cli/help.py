@@ -1,6 +1,6 @@
-"""The help of a command as text: what it does, commands to copy, how values are written, and its options in groups.
+"""The help of a command as text: its purpose, commands to copy, forms of values, and its options in groups.
 
-It is written without Rich, which would take as long to import as all else that the help needs.
+It does not use Rich, whose import would take as long as everything else that the help needs.
 """
 
 import os
@@ -12,19 +12,19 @@ from typing import Any
 from attncli.cli.commands import COMMANDS, CommandRef
 from attncli.render.target import TextTarget
 
-TITLE_WIDTH = 21  # columns of the options' names; the text of a longer one begins on the next line
+TITLE_WIDTH = 21  # columns of the options' names; after a longer one the text begins on the next line
 INDENT = "  "
 MIN_TEXT_WIDTH = 30
-OPTIONS = "Options"  # the title of the options without a panel
-BOLD, CYAN = "1", "36"  # as terminals name styles
+OPTIONS = "Options"  # the title of options without a panel
+BOLD, CYAN = "1", "36"  # terminals' names for styles
 
 Pair = tuple[str, str]
 
 
 def render_help(command: Any, context: Any, ref: CommandRef | None, target: TextTarget, *, every_option: bool) -> str:
-    """The help of a command, or of the group of commands where there is no `ref`.
+    """The help of a command, or, without `ref`, of the group of commands.
 
-    The options that are not hidden are listed, or every one. A target without a width has that of COLUMNS, or 80.
+    It lists all options, or only those that are not hidden. A target without a width uses COLUMNS, or 80.
     """
     parameters = command.get_params(context)
     shown = [p for p in parameters if p.param_type_name == "option" and (every_option or not p.hidden)]
@@ -51,7 +51,7 @@ def render_help(command: Any, context: Any, ref: CommandRef | None, target: Text
 
 
 def value_forms() -> Sequence[Pair]:
-    """How the values of a problem's keys are written, each form with what it is."""
+    """How to write the values of a problem's keys, each form with an explanation."""
     from attncli.io.formats import MATRIX_FORMS
 
     name = ("gaussian:sigma=2", "NAME or NAME:key=value,key=value; see attn show NAME")
@@ -59,19 +59,19 @@ def value_forms() -> Sequence[Pair]:
 
 
 def title_of_option(option: Any) -> str:
-    """The names of an option, and its value where it takes one: `--output, -o FILE`; `--[no-]causal`."""
+    """The names of an option, and its value if it takes one: `--output, -o FILE`; `--[no-]causal`."""
     if option.secondary_opts:
         return f"--[no-]{option.opts[0].removeprefix('--')}"
-    names = ", ".join(sorted(option.opts, key=len, reverse=True))  # those of --help have no order of their own
+    names = ", ".join(sorted(option.opts, key=len, reverse=True))  # --help's names have no fixed order
     return names if option.is_flag else f"{names} {metavar(option)}"
 
 
 def _text_of_option(option: Any, *, every_option: bool) -> str:
-    """What an option does; where it names an operator, which there are, or how to list them.
+    """The effect of an option; if it names an operator, the choices, or how to list them.
 
-    Operators of other packages are not looked up: that takes 30 ms, and the help is to appear at once.
+    It does not look up operators of other packages: that takes 30 ms, and help must appear at once.
     """
-    if option.rich_help_panel is None:  # it is not a key
+    if option.rich_help_panel is None:  # not a key
         return option.help or ""
     from attncli.ops.registry import kinds, plural_of, registered, taken_kinds
     from attncli.problem.spec import FIELDS
@@ -103,7 +103,7 @@ class _Page:
         self.lines += [f"{self._styled(title, BOLD)}{first.removeprefix(title)}", *others]
 
     def write_section(self, title: str, pairs: Sequence[Pair], *, has_gap: bool = True) -> None:
-        """Write pairs of a name and its text under a title, where there are any."""
+        """Write pairs of a name and its text under a title, if there are any."""
         if pairs:
             self.lines += [
                 *([""] if has_gap else []),
@@ -117,7 +117,7 @@ class _Page:
             self.lines += [f"{self._styled(name, CYAN)}{text}" for name, text in self._wrapped(pair)]
 
     def _wrapped(self, pair: Pair) -> Iterator[Pair]:
-        """The name and the text of each line of a pair, wrapped; the text of a long name begins on the next line."""
+        """The name and the text of each line of a pair, wrapped; after a long name the text begins on the next line."""
         name, text = map(self.target.text, pair)
         column = len(INDENT) + TITLE_WIDTH
         if self.width - column < MIN_TEXT_WIDTH:  # a narrow terminal
@@ -132,6 +132,6 @@ class _Page:
             yield "", f"{' ' * column}{rest}"
 
     def _styled(self, text: str, style: str) -> str:
-        """The text in a style, where the target has styles; NO_COLOR leaves those that are not colours."""
+        """The text in a style, if the target has styles; NO_COLOR keeps the styles that are not colours."""
         has_style = self.target.has_styles and (style == BOLD or not os.environ.get("NO_COLOR"))
         return f"\x1b[{style}m{text}\x1b[0m" if has_style and text else text

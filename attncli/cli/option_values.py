@@ -1,4 +1,4 @@
-"""What the texts of a problem's options mean: the keys of its file with the options over them, edits, and warnings."""
+"""The problem from the texts of its options: a file's keys, replaced by options, then edits; and warnings."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -26,21 +26,21 @@ _POSITIONS = re.compile(r"\s*(-?[0-9]{1,9})(?:-([0-9]{1,9}))?\s*", re.ASCII)
 
 
 def check_is_given(command: str, problem: str | Sequence[str] | None, keys: Mapping[str, Any]) -> None:
-    """Raise AttnError, with examples of what to type, if there is neither a problem nor a key that makes one."""
+    """Raise AttnError, with examples of what to type, if there is neither a problem nor a key to make one."""
     if not problem and not any(FIELDS[name].panel in (INPUTS, RANDOM) for name in given_keys(keys)):
         raise AttnError("no input", hint=f"type {' or '.join(COMMANDS[command].examples[:2])}")
 
 
 def given_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of a problem that were given as options, with their texts."""
+    """The keys of a problem given as options, with their texts."""
     return {name: text for name, text in keys.items() if text not in (None, [], ())}
 
 
 def command_words(problem: str | None, options: Mapping[str, Any], keys: Mapping[str, Any]) -> tuple[str, ...]:
-    """The words of the command line that gives a problem, for a shell in the folder of its files.
+    """The tokens of a command line that gives a problem, for a shell in the folder of its files.
 
-    `options` are by their names, `keys` are those of a problem. Files of one folder are named without it. Where a
-    file is standard input there is no such command.
+    `options` are by name, `keys` are the problem's. Files of the same folder lose its name. If a file is standard
+    input, there is no such command.
     """
     given = {**given_keys(options), **{option_name(key): value for key, value in given_keys(keys).items()}}
     texts = [text for value in given.values() for text in (value if isinstance(value, list) else [value])]
@@ -60,18 +60,18 @@ def command_words(problem: str | None, options: Mapping[str, Any], keys: Mapping
 
 
 def _is_file(text: str) -> bool:
-    """Whether a text names a file, or a folder with a name of its own."""
+    """Whether a text names a file or a named folder."""
     try:
         return bool(Path(text).name) and Path(text).exists()
-    except (OSError, ValueError):  # a text that is too long for a name, or has a null character
+    except (OSError, ValueError):  # a text too long for a name, or with a null character
         return False
 
 
 def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "Inputs") -> "Document":
-    """The keys of the problem file, or of a mapping or a sentence in its place, with those of the options over them.
+    """The keys of the problem file, or of a mapping or a sentence, with the options replacing keys.
 
-    Files are opened through `inputs`. Raises AttnError where standard input is named more than once, an option has
-    several values, or the file can't be read.
+    It opens files through `inputs`. Raises AttnError if standard input is named more than once, an option has several
+    values, or the file can't be read.
     """
     from attncli.io.assemble import read_option
     from attncli.io.problem_files import (
@@ -108,9 +108,9 @@ def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "
 
 
 def at_layers(problems: Sequence[str], layers: Sequence[str]) -> list[str]:
-    """The names of these layers of captures, or the files themselves where none is chosen.
+    """The names of these layers of captures, or the files themselves if no layer is chosen.
 
-    Raises AttnError where there is no file.
+    Raises AttnError if there is no file.
 
     >>> at_layers(["captured.safetensors"], ["3", "decoder.3.cross"])
     ['captured.safetensors#3', 'captured.safetensors#decoder.3.cross']
@@ -121,7 +121,7 @@ def at_layers(problems: Sequence[str], layers: Sequence[str]) -> list[str]:
 
 
 def _check_single_values(texts: Mapping[str, Any]) -> None:
-    """Raise AttnError, which says how they are compared, where an option has several values of its key."""
+    """Raise AttnError, with the command to compare them, if an option has several values of its key."""
     from attncli.io.variants import VARY, has_several_values, spelled_range
 
     for name, text in texts.items():
@@ -131,13 +131,13 @@ def _check_single_values(texts: Mapping[str, Any]) -> None:
 
 
 def check_stdin(*texts: Any) -> None:
-    """Raise AttnError where more than one of the values of arguments and options is standard input."""
+    """Raise AttnError if more than one value of arguments and options is standard input."""
     if sum(text in (STDIN, [STDIN]) for text in texts) > 1:
         raise AttnError("is named twice, but can be read only once", where="standard input", hint="use - once")
 
 
 def make_inputs(max_size: str | None) -> "Inputs":
-    """The inputs of a command; a terminal that is read is announced on standard error."""
+    """The inputs of a command; standard error announces a terminal that is read."""
     from attncli.io.inputs import Inputs
 
     return Inputs(max_size, on_terminal=streams.announce_terminal)
@@ -152,7 +152,7 @@ def check_convention(name: str | None) -> None:
 
 
 def read_edits(texts: Sequence[str] | None) -> "list[Edit]":
-    """The edits that `--set` gives; raises AttnError if a text is not an edit."""
+    """The edits of `--set`; raises AttnError if a text is not an edit."""
     if not texts:
         return []
     from attncli.problem.edits import parse_edit
@@ -161,7 +161,7 @@ def read_edits(texts: Sequence[str] | None) -> "list[Edit]":
 
 
 def edited_problem(problem: "ProblemSpec", edits: "Sequence[Edit]") -> "EditedProblem":
-    """A problem before and after some edits; raises AttnError where the problem does not allow one of them."""
+    """A problem before and after some edits; raises AttnError if the problem does not allow one of them."""
     if edits:
         from attncli.problem.edits import edit_problem
 
@@ -172,7 +172,7 @@ def edited_problem(problem: "ProblemSpec", edits: "Sequence[Edit]") -> "EditedPr
 
 
 def with_parts(edited: "EditedProblem", document: "Document", file: str) -> "EditedProblem":
-    """A problem with what its file is about, and with the parts of that."""
+    """A problem with its file's `about` and parts."""
     from attncli.io.examples import example_of
     from attncli.io.problem_files import names_of_parts
     from attncli.problem.edits import ProblemPart
@@ -180,7 +180,7 @@ def with_parts(edited: "EditedProblem", document: "Document", file: str) -> "Edi
     example = example_of(document, file)
     names = names_of_parts([part.title for part in example.parts])
     alone = ("attn", "compute", *edited.command[2:3])
-    is_alone = edited.command == alone  # no option of a problem follows the file, which would be over that of the part
+    is_alone = edited.command == alone  # no option of a problem follows the file: it would replace the part's own
     commands = [(*alone[:2], f"{alone[-1]}#{name}") if is_alone else () for name in names]
     parts = [
         ProblemPart(part.title, part.about, part.problem, part.show, command)
@@ -190,9 +190,9 @@ def with_parts(edited: "EditedProblem", document: "Document", file: str) -> "Edi
 
 
 def problem_warnings(problem: "ProblemSpec", document: "Document", unread: Mapping[str, str]) -> list[str]:
-    """The warnings on what its convention does not have, and on options that nothing reads, with the reasons.
+    """Warnings on options unknown to the convention, and on unused options, with the reasons.
 
-    A file may have keys that only some of its readers read, and a convention may set keys that were not given.
+    A file may have keys that only some of its readers use, and a convention may set keys that were not given.
     """
     remarks = () if problem.convention is None else problem.convention.remarks
     given = {name for name, raw in document.items() if raw.origin.options}
@@ -200,12 +200,12 @@ def problem_warnings(problem: "ProblemSpec", document: "Document", unread: Mappi
 
 
 def write_alias_notes(document: "Document") -> None:
-    """Say on standard error which names in the file of a problem are read as others."""
+    """Report on standard error the names in a problem's file that stand for other names."""
     streams.write_notes(document_notes(document))
 
 
 def document_notes(document: "Document") -> list[str]:
-    """Which names in the file of a problem are read as others, a sentence for each of its keys."""
+    """The names in a problem's file that are aliases, a sentence for each of its keys."""
     from attncli.io.entries import alias_notes
 
     return [note for raw in document.values() for note in alias_notes(raw.origin.name, raw.origin.aliases)]
@@ -219,7 +219,7 @@ def no_effect(name: str, reason: str) -> str:
 def read_positions(text: str | None, count: int, option: str, noun: str, names: Sequence[str] = ()) -> list[int] | None:
     """The positions that an option lists: `3`, `0-3`, `0,2,-1`, or some `names`; None without the option.
 
-    Raises AttnError where there is no such position.
+    Raises AttnError if there is no such position.
 
     >>> read_positions("0-2,-1", 6, "--layer", "layer")
     [0, 1, 2, 5]

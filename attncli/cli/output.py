@@ -30,26 +30,26 @@ from attncli.render.view import View, selected_value
 if TYPE_CHECKING:
     from attncli.render.document import Answer
 
-ALWAYS_FITS = 2**14  # numbers of all steps together: so many are written without asking for the free space
-SAMPLE_SIZE = 1000  # numbers of an array by which it is taken for one of whole numbers
+ALWAYS_FITS = 2**14  # numbers of all steps together: so many are written without checking the free space
+SAMPLE_SIZE = 1000  # numbers of an array that decide whether it holds only integers
 BINARY = ".npz"
 
 
 def compute_and_write(edited: EditedProblem, options: OutputOptions, earlier: RunResult | None = None) -> RunResult:
-    """Compute a problem, which may have been edited, and write the result, of an edited one with that before.
+    """Compute a problem, possibly edited, and write the result, with the earlier one if it was edited.
 
-    `earlier` is what the command wrote last, of a problem that it watches: what changed since is marked. Raises
-    AttnError where an option is out of range, or its name is unknown.
+    In a watched problem, `earlier` is the command's previous result: changes since are marked. Raises AttnError if an
+    option is out of range, or its name is unknown.
     """
     output_format = options.output_format  # an unknown format is an error before any work
     for problem in (edited.after, *(part.problem for part in edited.parts)):
         _check_format(problem, options)
     is_idle = options.has_effect("changes") and not edited.cells
-    idle = [no_effect("changes", "no number is set: --set sets some")] if is_idle else []
+    idle = [no_effect("changes", "needs --set, which changes numbers")] if is_idle else []
     streams.write_warnings([*options.warnings, *idle], strict=options.strict)
     if options.file is not None:
         result = _compute_to_file(edited, options, options.file, earlier)
-        if earlier is None and not options.open:  # those say it themselves
+        if earlier is None and not options.open:  # these report it themselves
             say_written(options.file)
         return result
     view = _marked(_view_for_reader(edited, options), earlier)
@@ -64,9 +64,9 @@ def compute_and_write(edited: EditedProblem, options: OutputOptions, earlier: Ru
 
 
 def write_result(contents: str | Iterable[str], options: OutputOptions) -> None:
-    """Write a result to standard output: through a pager, or with how long it is where a terminal can't show it whole.
+    """Write a result to standard output: through a pager, or with its length if a terminal can't show it whole.
 
-    Raises BrokenPipeError where the reader of a pipe has closed it.
+    Raises BrokenPipeError if the reader of a pipe has closed it.
     """
     if not options.pager and (options.watch or options.output_format.name != DEFAULT_FORMAT):
         streams.write_output(contents)
@@ -75,9 +75,9 @@ def write_result(contents: str | Iterable[str], options: OutputOptions) -> None:
 
 
 def write_answer(answer: "Answer", options: OutputOptions) -> None:
-    """Write an answer that is not a result to the file of the options, or to standard output.
+    """Write an answer that is not a result to the options' file, or to standard output.
 
-    Raises BrokenPipeError where the reader of a pipe has closed it.
+    Raises BrokenPipeError if the reader of a pipe has closed it.
     """
     row = options.output_format
     if options.file is None:
@@ -105,7 +105,7 @@ def write_plan(problem: ProblemSpec, options: OutputOptions) -> None:
 
 
 def _compute_to_file(edited: EditedProblem, options: OutputOptions, file: str, earlier: RunResult | None) -> RunResult:
-    """Compute a problem and write the result to a file: by itself where the format can be computed in place."""
+    """Compute a problem and write the result to a file, in place if the format permits."""
     from attncli.io.output_files import atomic_write, is_in_place
     from attncli.io.paths import path_of
 
@@ -131,9 +131,9 @@ def _compute_to_file(edited: EditedProblem, options: OutputOptions, file: str, e
 
 
 def _marked(view: View, earlier: RunResult | None) -> View:
-    """The view with what changed since an earlier result marked.
+    """The view with marks on changes since an earlier result.
 
-    It stays as it is where it shows a result before edits, or where the other has other heads or batch items.
+    It is unchanged if it shows a result before edits, or if the earlier result has other heads or batch items.
     """
     if earlier is None or view.before is not None:
         return view
@@ -142,7 +142,7 @@ def _marked(view: View, earlier: RunResult | None) -> View:
 
 
 def _one_of_several(contents: Iterable[str], divider: str | None, *, is_first: bool) -> Iterator[str]:
-    """A result for standard output where others follow: a line divides two, or each is on a line of its own."""
+    """A result for standard output before others: a line separates them, or each is one line."""
     if divider is None:
         yield from (chunk.replace("\n", "") for chunk in contents)  # in JSON line breaks are only spacing
         yield "\n"
@@ -152,7 +152,7 @@ def _one_of_several(contents: Iterable[str], divider: str | None, *, is_first: b
 
 
 def _count_rows(chunks: Iterable[str], view: View, options: OutputOptions, progress: ProgressBar) -> Iterable[str]:
-    """The chunks of a view's text; where all numbers are written, a row a line, the progress bar counts the rows."""
+    """The chunks of a view's text; if all numbers are written, a row a line, the progress bar counts the rows."""
     if not options.output_format.is_lossless:
         return chunks
     shapes = [selected_value(view, view.result.trace[name]).shape for name in view.names]
@@ -160,7 +160,7 @@ def _count_rows(chunks: Iterable[str], view: View, options: OutputOptions, progr
 
 
 def _view_for_reader(edited: EditedProblem, options: OutputOptions) -> View:
-    """The view on standard output: in a format for readers the answer alone, where nothing else of many is selected."""
+    """The view on standard output; readers get the answer alone if the result is large and nothing else is selected."""
     problem = edited.after
     has_room = options.explain or options.works_out_cells or options.has_effect("heatmap") or options.draws_curve_alone
     is_selection = options.select is None and not has_room
@@ -170,9 +170,9 @@ def _view_for_reader(edited: EditedProblem, options: OutputOptions) -> View:
     left_out = [name for name in names if name != OUTPUT]
     if OUTPUT not in names and (options.stats or options.top):
         view = compute_view(edited, replace(options, select=WEIGHTS))
-        return replace(view, result=RunResult(view.result.trace, ()))  # what is asked of the weights alone
+        return replace(view, result=RunResult(view.result.trace, ()))  # options about the weights alone
     if OUTPUT not in names:
-        message = f"{' and '.join(left_out)} have {size} numbers each, and there are no values to compute an output of"
+        message = f"{' and '.join(left_out)} have {size} numbers each, and there are no values for an output"
         raise AttnError(message, hint=f"--select {','.join(names)} shows them, -o FILE writes them")
     numbers = f"{size} numbers each, are" if len(left_out) > 1 else f"{size} numbers, are"
     remark = f"{' and '.join(left_out)}, {numbers} left out: --select {','.join(names)} shows them, -o FILE writes them"
@@ -182,7 +182,7 @@ def _view_for_reader(edited: EditedProblem, options: OutputOptions) -> View:
 def compute_view(edited: EditedProblem, options: OutputOptions, allocator: Any = None) -> View:
     """The view of a problem's result that the options describe; `allocator` allocates large results.
 
-    Of an edited problem it has the result before too, where the format shows it.
+    For an edited problem it includes the result before, if the format shows it.
     """
     if not is_executor(options.executor):
         raise UnknownNameError("executor", options.executor, EXECUTORS, where="--executor")
@@ -205,7 +205,7 @@ def compute_view(edited: EditedProblem, options: OutputOptions, allocator: Any =
 
 
 def _part_view(part: ProblemPart, options: OutputOptions) -> View:
-    """The view of a part of a worked example, with what it shows unless other results are selected."""
+    """The view of a part of a worked example, with the part's own results unless others are selected."""
     select = ",".join(part.show) if options.select is None else options.select
     view = compute_view(
         EditedProblem(part.problem, part.problem, command=part.command), replace(options, select=select)
@@ -216,9 +216,9 @@ def _part_view(part: ProblemPart, options: OutputOptions) -> View:
 def _compute(
     problems: Sequence[ProblemSpec], selection: Sequence[str], shown: Any, options: OutputOptions, allocator: Any
 ) -> Sequence[RunResult]:
-    """The selected results of a problem, the last one, and of that before edits, if any, which are written with it.
+    """The selected results of a problem, the last one, and the result before edits, if any, written with it.
 
-    Raises AttnError where they do not fit in memory or on the disk.
+    Raises AttnError if they do not fit in memory or on the disk.
     """
     problem, plan = problems[-1], plan_of(problems[-1])
     of_weights = ("--stats", shown["statistics"] and not _is_of_masks(plan, selection)), ("--top", shown["top"])
@@ -249,20 +249,20 @@ def _compute(
 
 
 def _is_of_masks(plan: Plan, selection: Sequence[str]) -> bool:
-    """Whether statistics are those of the visible keys alone."""
+    """Whether statistics cover only the visible keys."""
     from attncli.render.masks import VISIBLE_STEP
 
     return bool(selection) and {plan.resolve(name) for name in selection} == {VISIBLE_STEP}
 
 
 def _of_plan(problem: ProblemSpec, names: Iterable[str]) -> tuple[str, ...]:
-    """Those of some names that are results of a problem: before a mask was edited there may have been none."""
+    """The names that are results of a problem: before a mask was edited it may have had none."""
     plan = plan_of(problem)
     return tuple(name for name in names if plan.find(name) is not None)
 
 
 def _bytes_kept(problem: ProblemSpec, names: Iterable[str]) -> int:
-    """The bytes of some results, as long as they are kept; 0 of a small problem, which always fits."""
+    """The bytes of some results while they are kept; 0 for a small problem, which always fits."""
     plan = plan_of(problem)
     if not is_large(plan):
         return 0
@@ -273,7 +273,7 @@ def _bytes_kept(problem: ProblemSpec, names: Iterable[str]) -> int:
 
 
 def _check_selection(names: Iterable[str], problem: ProblemSpec) -> None:
-    """Raise AttnError where a name is not a result of a problem, or of one that the problem does not compute."""
+    """Raise AttnError if a name is not a result of a problem, or the problem does not compute it."""
     for name in names:
         try:
             plan_of(problem).resolve(name)
@@ -282,7 +282,7 @@ def _check_selection(names: Iterable[str], problem: ProblemSpec) -> None:
 
 
 def _check_format(problem: ProblemSpec, options: OutputOptions) -> None:
-    """Raise AttnError where the format holds one array of several, or can't show the results of a problem.
+    """Raise AttnError if the format holds one array of several, or can't show the problem's results.
 
     An unknown name is found later.
     """
@@ -305,13 +305,13 @@ def _check_format(problem: ProblemSpec, options: OutputOptions) -> None:
 
 
 def _check_space(problem: ProblemSpec, options: OutputOptions, cut_axes: Sequence[str], result_count: int = 1) -> int:
-    """Raise AttnError where the result does not fit on the disk; return the bytes that writing it takes in memory.
+    """Raise AttnError if the result does not fit on the disk; return the memory in bytes for writing it.
 
-    Where it fits if its numbers are as short as those of the inputs, which are whole, there is a warning. `cut_axes`
-    are the letters of the axes of which one position is written, `result_count` the results that are written together.
+    If it fits only with numbers as short as the whole-number inputs, it warns. `cut_axes` are the letters of axes with
+    one written position, `result_count` the number of results written together.
     """
     plan, row = plan_of(problem), replace(options.output_format, is_lossless=options.writes_every_digit)
-    is_picture = row.is_figure or options.has_effect("heatmap")  # which has no more pixels or blocks than a page
+    is_picture = row.is_figure or options.has_effect("heatmap")  # has no more pixels or blocks than a page
     if plan.size <= ALWAYS_FITS or is_picture:
         return 0
     from attncli.render.output_size import SizeEstimator
@@ -336,7 +336,7 @@ def _check_space(problem: ProblemSpec, options: OutputOptions, cut_axes: Sequenc
 
 
 def _check_weights_fit(problem: ProblemSpec, option: str) -> None:
-    """Raise AttnError where the weights, which an option is about, are more than the memory there is."""
+    """Raise AttnError if an option needs the weights, and they exceed the memory."""
     from attncli.engine.memory import array_bytes
 
     missing = missing_memory(array_bytes(plan_of(problem)[WEIGHTS], problem.precision))
@@ -346,14 +346,14 @@ def _check_weights_fit(problem: ProblemSpec, option: str) -> None:
 
 
 def _has_whole_inputs(problem: ProblemSpec) -> bool:
-    """Whether the first numbers of every array are whole, so that the numbers of results may be as short."""
+    """Whether the first numbers of every array are whole, so that the results' numbers may be as short."""
     arrays = (value for value in stored_values(problem).values() if isinstance(value, np.ndarray))
     samples = (array.flat[:SAMPLE_SIZE] for array in arrays if array.dtype.kind == "f")
     return all(bool((np.trunc(sample) == sample).all()) for sample in samples)
 
 
 def _written_names(problem: ProblemSpec, plan: Plan, options: OutputOptions) -> Sequence[str]:
-    """The names of the results that are written with all their numbers."""
+    """The names of the results to write with all their numbers."""
     if options.explain and not options.output_format.shows_every_step:
         from attncli.render.view import explained_names
 

@@ -1,4 +1,4 @@
-"""The file that an output is written to: what it must not be, the format that it picks, and the space it needs."""
+"""The output file: names it must not have, the format that it picks, and the space it needs."""
 
 import glob
 import os
@@ -24,23 +24,23 @@ STDOUT = "-"
 
 
 def output_file(output: str | None, option: str = "--output") -> str | None:
-    """The file that the option names; None for standard output. Raises AttnError where the name is empty."""
+    """The file that the option names; None for standard output. Raises AttnError if the name is empty."""
     if output == "":
         raise AttnError("the name is empty", where=option, hint=f"name a file, or {STDOUT} for standard output")
     return None if output == STDOUT else output
 
 
 def named_file(file: str, option: str) -> str:
-    """The file that an option names, which can't be standard output; raises AttnError."""
+    """The file that an option names; raises AttnError for standard output."""
     if output_file(file, option) is None:
         raise AttnError("standard output has the report", where=option, hint="name a file")
     return file
 
 
 def format_of_output(file: str) -> OutputFormat:
-    """The format that a file's suffix picks; pipes, devices and open files need none, and get that of a terminal.
+    """The format of a file's suffix; pipes, devices and open files need none and get the terminal's.
 
-    Raises AttnError where the suffix is unknown, or the file is a folder.
+    Raises AttnError if the suffix is unknown, or the file is a folder.
     """
     from attncli.io.output_files import is_in_place
     from attncli.io.paths import path_of
@@ -56,7 +56,7 @@ def format_of_output(file: str) -> OutputFormat:
 
 
 def check_is_new(file: str | None, *, force: bool, idle: str = "no file is written") -> None:
-    """Raise AttnError where a problem would replace a file without `force`; warn of `force` without a file (None).
+    """Raise AttnError if a problem would replace a file without `force`; warn of `force` without a file (None).
 
     `idle` says why `force` then has no effect.
     """
@@ -69,7 +69,7 @@ def check_is_new(file: str | None, *, force: bool, idle: str = "no file is writt
 
 
 def said_of(file: str, about: str = "", following: str = "") -> str:
-    """What is said of a file that was written, with the command to type next.
+    """The message after writing a file, with the command to type next.
 
     >>> said_of("p.yaml", following="attn compute p.yaml"), said_of("out.npz (1.2 kB)")
     ('Wrote p.yaml. Next: attn compute p.yaml', 'Wrote out.npz (1.2 kB).')
@@ -78,7 +78,7 @@ def said_of(file: str, about: str = "", following: str = "") -> str:
 
 
 def say_written(file: str | None, following: str = "") -> None:
-    """Say on standard error, where that is a terminal, that a file or a folder was written; of a pipe nothing is."""
+    """Report a written file or folder on standard error, if that is a terminal; a pipe is not reported."""
     from attncli.io.output_files import is_in_place
 
     if file is None or not sys.stderr.isatty() or is_in_place(path := path_of(file)):
@@ -90,12 +90,12 @@ def say_written(file: str | None, following: str = "") -> None:
 def write_new_file(
     text: str, output: str, option: str, *, force: bool, about: str = "", command: str | None = None
 ) -> None:
-    """Write a YAML text to a new file, or to a pipe or an open file, and say so: with the command to type next.
+    """Write a YAML text to a new file, or to a pipe or an open file, and report the command to type next.
 
-    Without a command it is that which computes the file.
+    The default command computes the file.
 
-    Raises AttnError, which names the option, where the name is empty, where its suffix is another format's, and, unless
-    `force`, where there is such a file.
+    Raises AttnError, which names the option, if the name is empty, if its suffix belongs to another format, or, unless
+    `force`, if the file exists.
     """
     from attncli.io.output_files import atomic_write_file
 
@@ -110,9 +110,9 @@ def write_new_file(
 
 
 def write_new_files(texts: Mapping[str, str], *, force: bool, about: str, command: str) -> None:
-    """Write several YAML texts to new files, whose folders are made, and say so; raises AttnError as `write_new_file`.
+    """Write several YAML texts to new files, create their folders, and report it; raises AttnError as `write_new_file`.
 
-    No file is written where one of them may not be.
+    If one of them is refused, no file is written.
     """
     from attncli.io.output_files import atomic_write_folder
 
@@ -126,19 +126,20 @@ def write_new_files(texts: Mapping[str, str], *, force: bool, about: str, comman
 
 
 def _check_is_new_yaml(file: str, *, force: bool) -> None:
-    """Raise AttnError where a file has the suffix of another format, or, unless `force`, is there."""
+    """Raise AttnError if a file has another format's suffix, or, unless `force`, exists."""
     from attncli.io import formats
 
     if formats.format_of_suffix(path_of(file)) not in (formats.YAML, None):
         hint = f"name a {' or '.join(formats.YAML.suffixes)} file"
-        raise AttnError("the suffix is not that of a YAML file", where=file, hint=hint)
+        raise AttnError("the suffix does not name a YAML file", where=file, hint=hint)
     check_is_new(file, force=force)
 
 
 def write_problem(problem: "ProblemSpec", file: str, inputs: "Inputs", example: "ExampleValues | None" = None) -> None:
-    """Write a problem to a YAML or JSON file, or else to a folder, and say on a terminal how it is computed.
+    """Write a problem to a YAML or JSON file, otherwise to a folder; a terminal gets the command to compute it.
 
-    `example` has the keys of the worked example that it may be. Raises AttnError where a file of the folder was read.
+    `example` has the keys of a worked example, if the problem is one. Raises AttnError if a file of the folder was an
+    input.
     """
     from attncli.io.output_files import atomic_write_file, atomic_write_folder, is_in_place
     from attncli.io.problem_text import NO_EXAMPLE, PROBLEM_FILE, problem_folder, problem_json, problem_yaml
@@ -158,7 +159,7 @@ def write_problem(problem: "ProblemSpec", file: str, inputs: "Inputs", example: 
 
 
 def own_operator_notes(problem: "ProblemSpec", file: str) -> list[str]:
-    """That a file names operators of another module, whose code it can't bring: the option that does."""
+    """A note on a file that names operators of another module, whose code it can't contain: the option to add."""
     from attncli.ops.records import Operator
 
     found = ((key, value) for key, value in vars(problem).items() if isinstance(value, Operator))
@@ -171,9 +172,9 @@ def own_operator_notes(problem: "ProblemSpec", file: str) -> list[str]:
 
 
 def check_is_no_input(file: str | None, inputs: "Inputs", option: str = "--output") -> None:
-    """Raise AttnError where the output (None: standard output) is a file that was read, under whatever name.
+    """Raise AttnError if the output (None: standard output) is an input file, under any name.
 
-    `option` is that which names the output.
+    `option` names the output.
     """
     with suppress(OSError):  # a new file, or a standard output without a descriptor, is not an input
         name = inputs.name_of(os.fstat(sys.stdout.fileno()) if file is None else path_of(file).stat())
@@ -184,7 +185,7 @@ def check_is_no_input(file: str | None, inputs: "Inputs", option: str = "--outpu
 
 
 def check_beside_is_no_input(file: str | None, inputs: "Inputs") -> None:
-    """Raise AttnError where an array that a script of this name may have beside it is a file that was read."""
+    """Raise AttnError if an array that a script of this name may have next to it is an input file."""
     if file is not None:
         path = path_of(file)
         for beside in path.parent.glob(f"{glob.escape(path.stem)}.*.npy"):
@@ -192,7 +193,7 @@ def check_beside_is_no_input(file: str | None, inputs: "Inputs") -> None:
 
 
 def check_free_space(file: str | None, sizes: Mapping[str, int]) -> None:
-    """Raise AttnError where a file (None: standard output) is on a disk with less free space than its parts need."""
+    """Raise AttnError if a file's disk (None: standard output's) has too little free space for its parts."""
     shortage = shortage_of(file, sizes)
     if shortage is not None:
         raise shortage
@@ -201,9 +202,9 @@ def check_free_space(file: str | None, sizes: Mapping[str, int]) -> None:
 def shortage_of(
     file: str | None, sizes: Mapping[str, int], smaller: Mapping[str, Mapping[str, int]] | None = None
 ) -> AttnError | None:
-    """The error of a file (None: standard output) whose parts need more than the disk has left; None where they fit.
+    """The error of a file (None: standard output) whose parts exceed the free space of the disk; None if they fit.
 
-    `smaller` has the sizes of other outputs, by what to do for each; those that fit are proposed.
+    `smaller` has the sizes of other outputs, by the action to get them; it proposes those that fit.
     """
     from attncli.io.output_files import free_space
 

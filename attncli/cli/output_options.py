@@ -1,4 +1,4 @@
-"""The output options: a row each, from which the option, its help, what it sets of the view and its warnings follow."""
+"""The output options: a row each gives the option, its help, its effect on the view and its warnings."""
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 FIGURES = ", ".join(suffix for row in FORMATS if row.is_figure for suffix in row.suffixes)
 STYLE_OPTIONS = ("size", "palette", "font_size", "dark", "transparent")
-ALL = "all"  # the value of --head and --batch for every one
+ALL = "all"  # the value of --head and --batch for all
 
 Reason = tuple[Callable[["OutputOptions"], bool], str]  # whether an option has no effect, and why: `{format} has …`
 ViewFields = Callable[["OutputOptions", "EditedProblem"], Mapping[str, Any]]
@@ -44,10 +44,10 @@ ViewFields = Callable[["OutputOptions", "EditedProblem"], Mapping[str, Any]]
 
 @dataclass(frozen=True, eq=False)
 class OutputOption:
-    """A row of the table: what is known of an option in addition to its name, type and default.
+    """A row of the table: the facts about an option besides its name, type and default.
 
-    `view` gives the fields of the view that it sets. It has no effect where a condition of `idle` holds; the first one
-    says why. `example` is a value with which it changes what is shown in some format.
+    `view` returns the fields of the view that it sets. A true condition of `idle` means no effect; the first one gives
+    the reason. `example` is a value that changes some format's output.
     """
 
     help: str
@@ -67,30 +67,30 @@ def _option(help: str, default: Any = None, **more: Any) -> Any:
 
 
 def _flag(help: str, **more: Any) -> Any:
-    """A field that is true where its option is given."""
+    """A field that is true if its option is given."""
     return _option(help, default=False, **more)
 
 
 def _where(has: Callable[[OutputFormat], bool], reason: str) -> Reason:
-    """The reason of formats that have something, or lack it."""
+    """The reason that names the formats with or without something."""
     return lambda options: has(options.output_format), reason
 
 
 def _positions(options: "OutputOptions", edited: "EditedProblem") -> Mapping[str, Any]:
-    """The head or the batch item that is shown."""
+    """The shown head or batch item."""
     positions, expanded_axes = options.positions(edited.after.leading)
     return {"positions": positions, "expanded_axes": expanded_axes}
 
 
 def _cells(options: "OutputOptions", edited: "EditedProblem") -> Mapping[str, Any]:
-    """The cells that are worked out, each once."""
+    """The worked cells, each once."""
     from attncli.render.view import parse_cell
 
     return {"cells": tuple(dict.fromkeys(parse_cell(text, edited.after, "--cell") for text in options.cell or ()))}
 
 
 def _steps(options: "OutputOptions", edited: "EditedProblem") -> Mapping[str, Any]:
-    """The steps of `--step`, by the names of their nodes; raises AttnError where one is unknown, or not computed."""
+    """The steps of `--step`, by their nodes' names; raises AttnError if one is unknown, or not computed."""
     from attncli.plan.build import plan_of
 
     plan, names = plan_of(edited.after), split_names(options.step, "--step") or ()
@@ -106,14 +106,14 @@ def _steps(options: "OutputOptions", edited: "EditedProblem") -> Mapping[str, An
 
 
 def _title(options: "OutputOptions", edited: "EditedProblem") -> Mapping[str, Any]:
-    """The title; without one that of the problem's file, but of a figure none: it has its caption in a paper."""
+    """The title; by default the name of the problem's file, but none in a figure, which has a caption in a paper."""
     row = options.output_format
     default = edited.title if row.shows_every_step or row.is_code or row.has_matrices else ""
     return {"title": default if options.title is None else options.title}
 
 
 def _blanks(options: "OutputOptions", _edited: "EditedProblem") -> Mapping[str, Any]:
-    """The numbers of a page that are to be filled in."""
+    """The numbers of a page to fill in."""
     if not options.has_effect("blank"):
         return {"blanks": None}
     from attncli.render.blank_request import parse_blanks
@@ -128,7 +128,7 @@ def _style(options: "OutputOptions", _edited: "EditedProblem") -> Mapping[str, A
 
 def _style_option(help: str, default: Any = None, **more: Any) -> Any:
     """A field of the style of a figure."""
-    reason = _where(lambda row: not row.is_figure, f"only figures ({FIGURES}) have it")
+    reason = _where(lambda row: not row.is_figure, f"only figures ({FIGURES}) have one")
     return _option(help, default, is_listed=False, view=_style, idle=(reason,), **more)
 
 
@@ -148,7 +148,7 @@ _NO_TABLE_STATISTICS = _where(
 
 @dataclass(frozen=True, eq=False)
 class OutputOptions:
-    """What is shown of a result, how and where: a row for each option, with its value as text from the command line."""
+    """The output options: a row for each, with the text of its value from the command line."""
 
     explain: bool = _flag(
         "Show every step, from the vectors to the output.",
@@ -157,7 +157,7 @@ class OutputOptions:
         idle=(_HAS_EVERY_STEP, _where(lambda row: row.shows_every_step, "a page has every step already")),
     )
     gradient: bool = _flag("Add gradients, from grad_output or ones.")
-    plan: bool = _flag("Show what is computed, a line a step, and compute nothing.", is_listed=False)
+    plan: bool = _flag("List the steps, a line each, without computing them.", is_listed=False)
     cell: list[str] | None = _option(
         "Work out cells by hand: labels or positions, * for all.",
         metavar="QUERY,KEY",
@@ -259,7 +259,7 @@ class OutputOptions:
         idle=(_where(lambda row: not row.is_figure, f"only figures ({FIGURES}) have lines between words"),),
     )
     changes: bool = _flag(
-        "With --set show by how much numbers changed, after − before.",
+        "With --set show the change of each number, after − before.",
         is_listed=False,
         view=lambda options, edited: {"changes": options.has_effect("changes") and bool(edited.cells)},
         idle=(
@@ -271,7 +271,7 @@ class OutputOptions:
     safe_csv: bool = _flag(
         "In CSV put an apostrophe before labels that a spreadsheet would compute, such as =1+1.",
         is_listed=False,
-        idle=(_where(lambda row: not row.compares_cells, "{format} is no CSV"),),
+        idle=(_where(lambda row: not row.compares_cells, "{format} is not CSV"),),
     )
     transpose: bool = _flag(
         "Show tables of queries and keys with keys down and queries across.",
@@ -288,7 +288,7 @@ class OutputOptions:
         view=lambda options, _: {"statistics": options.has_effect("stats")},
         idle=(
             _NO_TABLE_STATISTICS,
-            _where(lambda row: row.shows_every_step, "a page has no statistics; those of a table are shown without -o"),
+            _where(lambda row: row.shows_every_step, "a page has no statistics; a table shows them, without -o"),
         ),
     )
     top: int | None = _option(
@@ -298,7 +298,7 @@ class OutputOptions:
         view=lambda options, _: {"top": options.top_count if options.has_effect("top") else 0},
         idle=(
             _NO_TABLE_STATISTICS,
-            _where(lambda row: row.shows_every_step, "a page has no list of keys; that of a table is shown without -o"),
+            _where(lambda row: row.shows_every_step, "a page has no list of keys; a table shows it, without -o"),
         ),
         example="1",
     )
@@ -342,7 +342,7 @@ class OutputOptions:
     )
     watch: bool = _flag("Compute again when a file of the problem changes.", is_listed=False)
     guide: bool | None = _option(
-        "Begin a page with the way of one cell, step by step; the default of --open and of demos.",
+        "Begin a page with the story of one cell, step by step; default with --open and in demos.",
         has_opposite=True,
         is_listed=False,
         view=lambda options, _: {"guide": options.has_guide},
@@ -351,14 +351,14 @@ class OutputOptions:
             (lambda o: o.blank is not None, "an exercise hides what the story tells"),
         ),
     )
-    open: bool = _flag("Show the page, as -o page.html writes it, in the browser.")
+    open: bool = _flag("Show the page of -o page.html in the browser.")
     pager: bool = _flag(
         PAGER_HELP,
         is_listed=False,
         idle=((lambda o: o.file is not None, "the result is written to a file"),),
     )
     executor: str = _option(
-        "What computes large problems: all cores, one, or the workers of a Dask scheduler.",
+        "Compute large problems on all cores, one core, or the workers of a Dask scheduler.",
         default=THREADS,
         metavar=f"{THREADS}|{SERIAL}|{REMOTE}HOST:PORT",
         is_listed=False,
@@ -373,40 +373,40 @@ class OutputOptions:
 
     @property
     def given(self) -> Iterator[str]:
-        """The names of the options that are given, as far as they are not as without them."""
+        """The names of the given options whose values differ from the defaults."""
         return (field.name for field in fields(self) if getattr(self, field.name) != field.default)
 
     def why_idle(self, name: str) -> str | None:
-        """Why an option has no effect, if it were given; None where it has one."""
+        """Why an option, if given, has no effect; None if it has one."""
         reasons = (reason for holds, reason in self.rows()[name].idle if holds(self))
         return next((reason.format(format=self.output_format.name) for reason in reasons), None)
 
     def has_effect(self, name: str) -> bool:
-        """Whether an option is given, and has an effect."""
+        """Whether an option is given and has an effect."""
         return name in self.given and self.why_idle(name) is None
 
     @property
     def writes_every_digit(self) -> bool:
-        """Whether the numbers are written in full: also in CSV, unless it has so many decimals."""
+        """Whether numbers are written in full: also in CSV, unless it has a number of decimals."""
         return self.output_format.is_lossless and not self.has_effect("precision")
 
     def in_target(self, target: TextTarget) -> TextTarget:
-        """A target of text with what the options say of it."""
+        """A text target with the settings of the options."""
         return replace(target, quotes_formulas=self.safe_csv, decimals=self.precision)
 
     @property
     def warnings(self) -> list[str]:
-        """A warning for each option that is given and has no effect."""
+        """A warning for each given option without effect."""
         reasons = {name: self.why_idle(name) for name in self.given}
         return [no_effect(name, reason) for name, reason in reasons.items() if reason is not None]
 
     def view_fields(self, edited: "EditedProblem") -> Mapping[str, Any]:
-        """The fields of the view that options set; raises AttnError where a value is out of range, or names nothing."""
+        """The view's fields that options set; raises AttnError if a value is out of range, or names nothing."""
         views = [row.view for row in self.rows().values() if row.view is not None]
         return {name: value for view in views for name, value in view(self, edited).items()}
 
     def positions(self, layout: "Layout") -> tuple[dict[str, int], frozenset[str]]:
-        """The position on each axis that --head and --batch give, and the axes whose option is `all`."""
+        """The position on each axis from --head and --batch, and the axes whose option is `all`."""
         if self.head is None and self.batch is None:
             return {}, frozenset()
         from attncli.problem.layout import find_positions
@@ -414,7 +414,7 @@ class OutputOptions:
         return find_positions(layout, {"--batch": self.batch, "--head": self.head})
 
     def selection(self, problem: "ProblemSpec") -> tuple[str, ...]:
-        """The names of the results of a problem, without duplicates; raises AttnError where one is empty."""
+        """The names of a problem's results, without duplicates; raises AttnError if one is empty."""
         if self.draws_curve_alone:
             return ()
         names = self.selected_names
@@ -428,12 +428,12 @@ class OutputOptions:
 
     @property
     def selected_names(self) -> tuple[str, ...] | None:
-        """The names of `--select`, without duplicates, None without it; raises AttnError where one is empty."""
+        """The names of `--select`, without duplicates, None without it; raises AttnError if one is empty."""
         return split_names(self.select, "--select")
 
     @property
     def figure_style(self) -> "FigureStyle | None":
-        """The style of a figure, None without one of its options; raises AttnError where one is out of range."""
+        """The style of a figure, None without one of its options; raises AttnError if one is out of range."""
         given = {name: getattr(self, name) for name in self.given if name in STYLE_OPTIONS}
         if not given:
             return None
@@ -443,7 +443,7 @@ class OutputOptions:
 
     @property
     def decimals(self) -> int:
-        """The decimals of rounded numbers; raises AttnError where they are out of range."""
+        """The decimals of rounded numbers; raises AttnError if they are out of range."""
         from attncli.render.view import DECIMALS, MAX_DECIMALS
 
         if self.precision is None:
@@ -462,7 +462,7 @@ class OutputOptions:
 
     @property
     def max_terms(self) -> int | None:
-        """The longest sum that is written whole, None for no limit; raises AttnError for less than 1."""
+        """The longest sum to write in full, None for no limit; raises AttnError for less than 1."""
         from attncli.numbers.arithmetic import MAX_TERMS
 
         if self.terms is None or self.terms == ALL:
@@ -474,23 +474,23 @@ class OutputOptions:
 
     @property
     def shows_parts(self) -> bool:
-        """Whether what is written has the parts of a file; an exercise is of its own problem alone."""
+        """Whether the output has the parts of a file; an exercise has its own problem alone."""
         return self.output_format.has_parts and not self.has_effect("blank")
 
     @property
     def has_guide(self) -> bool:
-        """Whether a page begins with a story: as it is asked for, otherwise where a page is opened at once."""
+        """Whether a page begins with a story: on request, otherwise if a page opens at once."""
         is_page = self.output_format.name == PAGE and self.blank is None
         return is_page and (self.open if self.guide is None else self.guide)
 
     @property
     def works_out_cells(self) -> bool:
-        """Whether the worked lines of cells are shown, in place of results."""
+        """Whether the worked lines of cells replace the results."""
         row = self.output_format
         return bool(self.cell) and not self.explain and row.is_text_for_readers and not row.shows_every_step
 
     def keeps_every_step(self, plan: "Plan") -> bool:
-        """Whether every step of a plan is shown, and not the selected results alone."""
+        """Whether every step of a plan is shown, not only the selected results."""
         row = self.output_format
         if row.shows_every_step or row.is_code:
             return row.keeps_every_step(plan)
@@ -498,36 +498,36 @@ class OutputOptions:
 
     @property
     def draws_curve_alone(self) -> bool:
-        """Whether a data fit is drawn in place of the default results: nothing else is asked for."""
+        """Whether only a data fit is drawn, in place of the default results."""
         is_alone = self.select is None and not (self.explain or self.cell or self.heatmap or self.stats or self.top)
         return self.has_effect("curve") and is_alone
 
     def is_one_whole_result(self, problem: "ProblemSpec") -> bool:
-        """Whether one result of a problem is written, all batch items and heads of it."""
+        """Whether the output is one result of a problem, with all its batch items and heads."""
         return len(self.selection(problem)) == 1 and {self.head, self.batch} <= {None, ALL}
 
     def check_plan(self) -> None:
-        """Raise AttnError where an option would have no effect with --plan, which has no numbers to show."""
+        """Raise AttnError if an option would have no effect with --plan, which has no numbers."""
         idle = [name for name in self.given if name not in ("plan", "gradient", "output", "strict")]
         if idle:
             message = f"--plan computes nothing, so --{idle[0]} would have no effect"
             raise AttnError(message, hint="leave out one of them")
 
     def check_watch(self) -> None:
-        """Raise AttnError where an option contradicts --watch, which does not wait for a reader."""
+        """Raise AttnError if an option contradicts --watch, which does not wait for a reader."""
         if self.pager:
             raise AttnError("--pager and --watch contradict each other", hint="leave out one of them")
 
     @property
     def file(self) -> str | None:
-        """The file that the result is written to; None for standard output."""
+        """The file for the result; None for standard output."""
         return output_file(self.output)
 
     @property
     def output_format(self) -> OutputFormat:
-        """The format of `--format` or `--json`, otherwise that of the file's suffix, otherwise the default.
+        """The format of `--format` or `--json`, otherwise of the file's suffix, otherwise the default.
 
-        Raises AttnError where the options contradict each other or name no format.
+        Raises AttnError if the options contradict each other or name no format.
         """
         if self.json and self.format not in (None, JSON):
             raise AttnError(f"--json and --format {self.format} contradict each other", hint="leave out one of them")
@@ -537,7 +537,7 @@ class OutputOptions:
         return format_of_output(self.file) if name is None else format_in_file(find_format(name), self.file)
 
     def check_format(self, noun: str, is_written: Callable[[OutputFormat], bool]) -> None:
-        """Raise AttnError where the format can't hold an answer that is not a result, such as a comparison."""
+        """Raise AttnError if the format can't hold an answer that is not a result, such as a comparison."""
         if not is_written(self.output_format):
             where = f"--output {self.file}" if self.format is None else f"--format {self.format}"
             rows = [row for row in FORMATS if is_written(row)]
@@ -560,7 +560,7 @@ def split_names(text: str | None, option: str) -> tuple[str, ...] | None:
 
 
 def selection_error(error: AttnError, names: Iterable[str]) -> AttnError:
-    """The error of one of the names of `--select`; a statistic of the weights is an option of its own."""
+    """The error for one of the names of `--select`; a statistic of the weights has its own option."""
     from attncli.render.statistics import COLUMNS, TITLE
 
     if {*names} & {*COLUMNS, TITLE} and isinstance(error, UnknownNameError):
@@ -584,17 +584,17 @@ def writes_comparisons(row: OutputFormat) -> bool:
 
 
 def writes_maps(row: OutputFormat) -> bool:
-    """Whether a format can hold what each head of a model does: a document, a page, one table or a figure."""
+    """Whether a format can hold the report on a model's heads: a document, a page, one table or a figure."""
     return row.is_figure or writes_checks(row) or row.row_table is not None
 
 
 def with_output_options(
     *names: str, is_written: Callable[[OutputFormat], bool] | None = None, has_every_file: bool = False
 ) -> Callable[[Command], Command]:
-    """Give a command output options, of these names or all, in place of its parameter `output_options`.
+    """Give a command output options, these names or all, in place of its parameter `output_options`.
 
-    They arrive there as one object. The help of `--format` and `--output` has the formats that the command writes: all,
-    or those that `is_written` says; a file may have every format where `has_every_file`.
+    They arrive as one object. The help of `--format` and `--output` has the formats that the command writes: all, or
+    those for which `is_written` is true; with `has_every_file` a file may have every format.
     """
     choices = [row for row in FORMATS if is_written is None or is_written(row)]
     listed = {"output": FORMATS if has_every_file else choices}
@@ -618,7 +618,7 @@ def with_output_options(
 
 
 def _parameter(option: Any, formats: Sequence[OutputFormat]) -> inspect.Parameter:
-    """A field of OutputOptions as a parameter of which Typer makes an option; the command writes these formats."""
+    """A field of OutputOptions as a parameter that Typer turns into an option; the command writes these formats."""
     row: OutputOption = option.metadata["row"]
     if option.name == "format":
         names = [each.name for each in formats if each.is_choice]

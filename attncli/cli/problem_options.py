@@ -1,4 +1,4 @@
-"""The options that describe a problem, made from its keys: `kv_heads` is `--kv-heads`; and what their texts mean."""
+"""The options that describe a problem, made from its keys: `kv_heads` is `--kv-heads`."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from attncli.problem.spec import FIELDS
 if TYPE_CHECKING:
     pass
 
-# What the help shows as the value of an option, by the kind of its field; an operator's is _OPERATOR.
+# The help's placeholder for an option's value, by the kind of its field; an operator's is _OPERATOR.
 _METAVARS = {
     "matrix": "MATRIX",
     "vector": "VECTOR",
@@ -41,7 +41,7 @@ Command = Callable[..., None]
 
 
 def argument(help: str, metavar: str, default: Any = None, complete: Callable[..., Any] | None = None) -> Any:
-    """A parameter of a command that is given by its position; the default `...` says that it has to be."""
+    """A positional parameter of a command; the default `...` makes it required."""
     return typer.Argument(default, metavar=metavar, help=help, autocompletion=complete)
 
 
@@ -53,19 +53,19 @@ def option(
     default: str | None = None,
     is_listed: bool = True,
 ) -> Any:
-    """A parameter that is given by its name: `--` and the parameter's, unless `names` are others.
+    """A named parameter: `--` and its name, unless `names` gives others.
 
-    The short help has it where `is_listed`.
+    The short help shows it if `is_listed`.
     """
     return typer.Option(default, *names, metavar=metavar, help=help, autocompletion=complete, hidden=not is_listed)
 
 
 def flag(help: str, *names: str, is_listed: bool = True) -> Any:
-    """A parameter that is true where one of its names is given."""
+    """A parameter that is true if one of its names is given."""
     return typer.Option(False, *names, help=help, hidden=not is_listed)
 
 
-# Options that several commands have.
+# Options that several commands share.
 As = Annotated[
     str | None,
     typer.Option(
@@ -93,7 +93,7 @@ MaxSize = Annotated[
         help="Largest file read into memory: 500M, 2G, 1.5GiB; default a quarter of the free memory.",
     ),
 ]
-_LAYER_HELP = "A layer of what attn capture wrote: 3, decoder.3.cross."
+_LAYER_HELP = "A layer of a capture by attn capture: 3, decoder.3.cross."
 _LAYER = typer.Option("--layer", metavar="LAYER", hidden=True, help=_LAYER_HELP, autocompletion=complete_layer)
 Layer = Annotated[str | None, _LAYER]
 Layers = Annotated[list[str] | None, _LAYER]
@@ -107,7 +107,7 @@ Strict = Annotated[bool, typer.Option("--strict", hidden=True, help=STRICT_HELP)
 def with_problem_options(*, are_listed: bool = True) -> Callable[[Command], Command]:
     """Give a command an option for every key of a problem, in place of its `**keys`, where they arrive as text.
 
-    The short help lists those used most where `are_listed`, else none; `--help-all` lists all.
+    The short help lists the most used ones if `are_listed`, else none; `--help-all` lists all.
     """
 
     def with_options(command: Command) -> Command:
@@ -115,7 +115,7 @@ def with_problem_options(*, are_listed: bool = True) -> Callable[[Command], Comm
 
         @wraps(command)
         def run(*args: Any, **values: Any) -> None:
-            values.pop("help_all", None)  # where it is given the program has ended
+            values.pop("help_all", None)  # if it is given, the program has ended
             command(*args, **values)
 
         own = [p for p in parameters_of(command) if p.kind is not inspect.Parameter.VAR_KEYWORD]
@@ -127,18 +127,18 @@ def with_problem_options(*, are_listed: bool = True) -> Callable[[Command], Comm
 
 
 def parameters_of(command: Command) -> list[inspect.Parameter]:
-    """The parameters of a command, of which Typer makes arguments and options."""
+    """The parameters of a command, which Typer turns into arguments and options."""
     return list(inspect.signature(command).parameters.values())
 
 
 def with_parameters(command: Command, parameters: Sequence[inspect.Parameter]) -> Command:
-    """The command with these parameters in place of those that it is written with."""
+    """The command with these parameters in place of its own."""
     vars(command)["__signature__"] = inspect.Signature(parameters)
     return command
 
 
 def _make_option(field: Field, *, is_listed: bool) -> inspect.Parameter:
-    """A key of a problem as a parameter of which Typer makes an option; the short help has it where `is_listed`."""
+    """A key of a problem as a parameter that Typer turns into an option; in the short help if `is_listed`."""
     is_flag, name = field.kind == "flag", option_name(field.name)
     kind: Any = bool if is_flag else list[str] if field.kind == "labels" else str
     option = typer.Option(

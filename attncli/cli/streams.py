@@ -18,7 +18,7 @@ MIN_WIDTH = 20  # columns; a narrower terminal wraps the lines itself
 
 
 def buffer_chunks(chunks: Iterable[str]) -> Iterator[str]:
-    """The chunks of a text, small ones joined to BUFFER_SIZE characters or more, so that there are few system calls."""
+    """The chunks of a text, small ones joined to BUFFER_SIZE characters or more, to save system calls."""
     buffer, size = list[str](), 0
     for chunk in chunks:
         buffer.append(chunk)
@@ -30,11 +30,11 @@ def buffer_chunks(chunks: Iterable[str]) -> Iterator[str]:
 
 
 def encoded_chunks(contents: str | Iterable[str]) -> Iterator[bytes]:
-    """A text, or its chunks, in the encoding of standard output; raises AttnError where that lacks a character."""
+    """A text, or its chunks, in standard output's encoding; raises AttnError if that lacks a character."""
     for chunk in buffer_chunks([contents] if isinstance(contents, str) else contents):
         try:
             yield chunk.encode(sys.stdout.encoding)
-        except UnicodeEncodeError as error:  # in what programs read: no other characters may replace it
+        except UnicodeEncodeError as error:  # programs read this: no other character may replace it
             lacking = f"its encoding {sys.stdout.encoding} has no '{chunk[error.start]}'"
             raise AttnError(lacking, where="standard output", hint="write to a file: it is UTF-8") from None
 
@@ -42,8 +42,8 @@ def encoded_chunks(contents: str | Iterable[str]) -> Iterator[bytes]:
 def write_output(contents: str | Iterable[str]) -> None:
     """Write a text, or its chunks, to standard output.
 
-    Raises AttnError where it is closed or its encoding lacks a character, BrokenPipeError where its reader has closed
-    it, OSError where it can't be written.
+    Raises AttnError if it is closed or its encoding lacks a character, BrokenPipeError if its reader has closed it,
+    OSError if it can't be written.
     """
     for chunk in encoded_chunks(contents):
         sys.stdout.buffer.write(chunk)
@@ -52,9 +52,9 @@ def write_output(contents: str | Iterable[str]) -> None:
 
 @contextmanager
 def while_read() -> Iterator[None]:
-    """A block that writes to standard output, and nowhere once its reader has closed it.
+    """A block that writes to standard output, or nowhere once its reader has closed it.
 
-    For what goes on all the same: the exit status and other files count too.
+    For work that must go on: the exit status and other files matter too.
     """
     try:
         yield
@@ -63,9 +63,9 @@ def while_read() -> Iterator[None]:
 
 
 def check_reader() -> None:
-    """Raise BrokenPipeError where standard output is a pipe whose reader has closed it; for what waits between writing.
+    """Raise BrokenPipeError if the reader of standard output's pipe has closed it; call this between writes.
 
-    Where the system can't say so, nothing is raised until the next writing.
+    If the system can't tell, the next write raises it.
     """
     events = []
     with suppress(AttributeError, OSError):  # a system without poll, an output without a descriptor
@@ -77,12 +77,12 @@ def check_reader() -> None:
 
 
 def write_error(message: str) -> None:
-    """Write an error, a warning or what the program waits for as a line on standard error."""
+    """Write an error, a warning or a wait notice as a line on standard error."""
     write_notice(f"attn: {message}")
 
 
 def write_notice(message: str) -> None:
-    """Write what was done as a line on standard error; where that fails, nobody can be told."""
+    """Write a notice of completed work as a line on standard error; a failure is ignored, as nobody could read it."""
     try:
         print(_wrapped(TextTarget(encoding=sys.stderr.encoding).text(message)), file=sys.stderr, flush=True)
     except OSError:
@@ -90,21 +90,21 @@ def write_notice(message: str) -> None:
 
 
 def _wrapped(line: str) -> str:
-    """A line for standard error, on a terminal broken between words."""
+    """A line for standard error, wrapped between words on a terminal."""
     if not sys.stderr.isatty():
         return line
     return "\n".join(wrapped_words(line, max(_error_columns(), MIN_WIDTH)))
 
 
 def _error_columns() -> int:
-    """The width of the terminal that standard error is, where standard output may go elsewhere; COLUMNS goes first."""
+    """The width of standard error's terminal, as standard output may go elsewhere; COLUMNS takes precedence."""
     with suppress(OSError, ValueError):
         return int(os.environ.get("COLUMNS", "0")) or os.get_terminal_size(sys.stderr.fileno()).columns or PAGE_WIDTH
     return PAGE_WIDTH
 
 
 def write_warnings(warnings: Iterable[str], *, strict: bool) -> None:
-    """Write each warning as a line on standard error; raises AttnError of all of them where `strict`."""
+    """Write each warning as a line on standard error; if `strict`, raise AttnError of all of them."""
     messages = list(dict.fromkeys(warnings))
     if strict and messages:
         raise AttnError("; ".join(messages), where="--strict")
@@ -113,24 +113,24 @@ def write_warnings(warnings: Iterable[str], *, strict: bool) -> None:
 
 
 def write_notes(notes: Iterable[str]) -> None:
-    """Write each notice, once, as a line on standard error; it is nothing that `--strict` is about."""
+    """Write each notice, once, as a line on standard error; `--strict` ignores notices."""
     for note in dict.fromkeys(notes):
         write_error(note)
 
 
 def discard(stream: TextIO) -> None:
-    """Send what a stream still holds, and everything after it, nowhere: the end of the program would report it."""
+    """Send a stream's remaining and later content nowhere: the end of the program would report it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 class _ClosedOutput(io.TextIOBase):
-    """A standard output that the shell has closed (`>&-`): to write to it is an error."""
+    """A standard output that the shell has closed (`>&-`): writing to it is an error."""
 
     encoding = "utf-8"
 
     @property
     def buffer(self) -> "_ClosedOutput":
-        """The stream of bytes below, which is as closed."""
+        """The stream of bytes below, also closed."""
         return self
 
     def write(self, _contents: object) -> NoReturn:
@@ -139,7 +139,7 @@ class _ClosedOutput(io.TextIOBase):
 
 
 class _TextOutput(io.TextIOBase):
-    """A standard stream over an object that takes text and has no bytes below: io.StringIO, that of a notebook."""
+    """A standard stream over an object that takes text and has no bytes below: io.StringIO, or a notebook's."""
 
     encoding = "utf-8"
 
@@ -148,7 +148,7 @@ class _TextOutput(io.TextIOBase):
 
     @property
     def buffer(self) -> "_TextOutput":
-        """The stream of bytes, which are handed on as text: whole characters are written at once."""
+        """The stream of bytes, passed on as text: whole characters at once."""
         return self
 
     def write(self, contents: Any) -> int:
@@ -157,17 +157,17 @@ class _TextOutput(io.TextIOBase):
         return len(contents)
 
     def flush(self) -> None:
-        """Flush the object, where it can be."""
+        """Flush the object, if it can be flushed."""
         getattr(self._target, "flush", lambda: None)()
 
 
 @contextmanager
 def usable_streams() -> Iterator[None]:
-    """A block in which standard output and standard error can be written to, whatever stands in their places.
+    """A block in which standard output and standard error are writable, whatever objects replace them.
 
-    Python has None for closed ones: `print` then takes standard output for standard error, Typer prints nothing. To
-    write to a closed standard output is an error, and to a closed standard error does nothing. Another program may have
-    put an object there that has neither an encoding nor bytes below.
+    Python has None for closed ones: `print(file=sys.stderr)` then writes to standard output, and Typer prints nothing.
+    Writing to a closed standard output is an error; to a closed standard error it does nothing. Another program may
+    have set an object that has neither an encoding nor bytes below.
     """
     before = sys.stdout, sys.stderr
     if sys.stdout is None:
@@ -189,7 +189,7 @@ def _with_encoding(stream: Any) -> TextIO:
 
 
 def announce_terminal(name: str) -> None:
-    """Say on standard error that a terminal is read, and how to end what is typed."""
+    """Announce on standard error that a terminal is read, and how to end the input."""
     write_error(f"reading {name} from the terminal; Ctrl-D on its own line ends it")
 
 
@@ -199,7 +199,7 @@ def is_terminal() -> bool:
 
 
 def output_target() -> TextTarget:
-    """The text target that standard output is; Rich itself reads NO_COLOR."""
+    """The text target for standard output; Rich itself reads NO_COLOR."""
     is_dumb = os.environ.get("TERM") == "dumb"
     is_forced = bool(os.environ.get("FORCE_COLOR"))
     has_styles = is_forced or (is_terminal() and not is_dumb)

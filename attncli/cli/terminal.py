@@ -1,4 +1,4 @@
-"""What a terminal shows in addition to the text: a pager, pages at the reader's pace, and a progress bar."""
+"""Terminal features besides text: a pager, pages at the reader's pace, and a progress bar."""
 
 import os
 import shlex
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 VARIABLE = "PAGER"
 DEFAULT_PAGERS = ("less", "more")
-# What less does unless LESS is set: it ends where all fits on one screen, keeps colours, and leaves the text there.
+# Defaults of less unless LESS is set: end if everything fits on one screen, keep colours, leave the text there.
 LESS_OPTIONS = {"LESS": "FRX"}
-NO_PAGER: tuple[Sequence[str], ...] = ([], ["cat"])  # values of PAGER with which git pages nothing either
+NO_PAGER: tuple[Sequence[str], ...] = ([], ["cat"])  # values of PAGER for which git pages nothing either
 NEXT_KEYS = b"\r\n "
 QUIT_KEYS = (b"q", b"Q", b"\x04", b"\x1b", b"")  # Ctrl-D, Escape, and the end of the input
 DELAY = 1.0  # seconds of work before the bar appears
 
 
 def write_text(text: str | Iterable[str], *, is_paged: bool) -> None:
-    """Write a text for readers: through a pager, or with how long it is where a terminal can't show it whole."""
+    """Write a text for readers: through a pager, or with its length if a terminal can't show it whole."""
     if is_paged:
         write_pages(text)
     else:
@@ -37,7 +37,7 @@ def write_text(text: str | Iterable[str], *, is_paged: bool) -> None:
 
 
 def with_length(contents: str | Iterable[str]) -> Iterator[str]:
-    """The chunks of a text; where a terminal can't show it whole, a last line says how long it is, and what does."""
+    """The chunks of a text; if a terminal can't show it whole, a last line gives its length and a way to see it."""
     if not streams.is_terminal():
         yield from [contents] if isinstance(contents, str) else contents
         return
@@ -48,17 +48,16 @@ def with_length(contents: str | Iterable[str]) -> Iterator[str]:
         yield chunk
         *whole, line = (line + chunk).split("\n")
         count += sum(max(-(-line_width(text) // target.page_width), 1) for text in whole)
-    if target.height and count >= target.height:  # the last line of the screen is that of the prompt
+    if target.height and count >= target.height:  # the prompt takes the last line of the screen
         page = TextPage(target)
         page.print((f"{count} lines: --pager shows them a page at a time", "dim"))
         yield page.text
 
 
 def write_pages(contents: str | Iterable[str]) -> None:
-    """Write a text, or its chunks, through the user's pager; directly where standard output is not a terminal.
+    """Write a text, or its chunks, through the user's pager; directly if standard output is not a terminal.
 
-    A pager that ends early is not an error. Raises AttnError where it can't be started, or says by
-    its status that it has failed.
+    A pager that ends early is not an error. Raises AttnError if it can't be started, or reports failure by its status.
     """
     pager = _pager() if streams.is_terminal() else []
     if pager in NO_PAGER:
@@ -70,16 +69,16 @@ def write_pages(contents: str | Iterable[str]) -> None:
         message = f"{pager[0]!r} can't be started ({error.strerror})"
         raise AttnError(message, where=VARIABLE, hint="name a program, such as less") from None
     assert process.stdin is not None
-    with _interrupts_ignored(), suppress(BrokenPipeError), process:  # which waits for its end
+    with _interrupts_ignored(), suppress(BrokenPipeError), process:  # waits for its end
         for chunk in streams.encoded_chunks(contents):
             process.stdin.write(chunk)
-    if process.returncode > 0:  # a negative one is that of a signal: it was ended on purpose
+    if process.returncode > 0:  # a negative status means a signal: it was ended on purpose
         message = f"{pager[0]!r} ended with status {process.returncode}"
         raise AttnError(message, where=VARIABLE, hint="leave out --pager to see the result without it")
 
 
 def _pager() -> Sequence[str]:
-    """The tokens of the pager's command line: of PAGER, otherwise the first of the default ones that is installed."""
+    """The tokens of the pager's command line: from PAGER, otherwise the first installed default."""
     text = os.environ.get(VARIABLE)
     if text is None:
         installed = [name for name in DEFAULT_PAGERS if shutil.which(name)]
@@ -95,7 +94,7 @@ def _pager() -> Sequence[str]:
 
 @contextmanager
 def _interrupts_ignored() -> Iterator[None]:
-    """A block in which Ctrl-C is the pager's alone, which may use it to stop a search."""
+    """A block in which only the pager gets Ctrl-C, for example to stop a search."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
@@ -104,9 +103,9 @@ def _interrupts_ignored() -> Iterator[None]:
 
 
 def write_at_readers_pace(pages: Iterable[str], option: str) -> None:
-    """Write pages to the terminal, each after the first when Enter or the space bar is pressed; q ends.
+    """Write pages to the terminal, each after the first on Enter or the space bar; q ends.
 
-    Raises AttnError, in which `option` is named, where standard input or standard output is not a terminal.
+    Raises AttnError, which names `option`, if standard input or standard output is not a terminal.
     """
     for name in _no_terminals():
         message = f"{name} is not a terminal, so nobody can press a key"
@@ -118,19 +117,19 @@ def write_at_readers_pace(pages: Iterable[str], option: str) -> None:
 
 
 def has_reader() -> bool:
-    """Whether standard input and standard output are terminals, so that somebody reads and can press a key."""
+    """Whether standard input and standard output are terminals, so that a reader can press a key."""
     return not any(_no_terminals())
 
 
 def _no_terminals() -> Iterator[str]:
-    """Those of standard input and standard output that are not terminals."""
+    """Standard input and standard output, if they are not terminals."""
     for stream, name in ((sys.stdin, "standard input"), (sys.stdout, "standard output")):
-        if stream is None or stream.closed or not stream.isatty():  # standard input that was read is closed
+        if stream is None or stream.closed or not stream.isatty():  # standard input is closed after it was read
             yield name
 
 
 def _reader_goes_on() -> bool:
-    """Wait for a key behind a line that says which, and remove that line; false where the reader ends."""
+    """Wait for a key after a line that names it, and remove that line; false if the reader ends."""
     prompt = streams.output_target().text("── Enter: the next page   q: end ")
     streams.write_output(prompt)
     try:
@@ -143,7 +142,7 @@ def _reader_goes_on() -> bool:
 
 
 def _read_key() -> bytes:
-    """The next key, without waiting for the end of a line where the system can do so."""
+    """The next key, without waiting for the end of a line if the system permits."""
     if sys.platform == "win32":
         return sys.stdin.readline()[:1].encode()
     import termios
@@ -152,7 +151,7 @@ def _read_key() -> bytes:
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
     try:
-        tty.setcbreak(terminal, termios.TCSADRAIN)  # keys that were pressed before count
+        tty.setcbreak(terminal, termios.TCSADRAIN)  # earlier key presses count
         return os.read(terminal, 1)
     finally:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
@@ -161,7 +160,7 @@ def _read_key() -> bytes:
 class ProgressBar:
     """A callback `(done, total)` that shows the description of the work, its progress, and the remaining time.
 
-    The bar appears after DELAY seconds and is removed when the `with` block ends. `is_shown=False` never shows it.
+    The bar appears after DELAY seconds and disappears when the `with` block ends. `is_shown=False` never shows it.
     """
 
     def __init__(self, description: str, *, is_shown: bool = True) -> None:
@@ -181,7 +180,7 @@ class ProgressBar:
             self.bar.stop()
 
     def __call__(self, done: int, total: int, said: str = "") -> None:
-        """Show that `done` of `total` blocks or lines are done, and with the description what is said of them."""
+        """Show that `done` of `total` blocks or lines are done, and a remark on them next to the description."""
         if not self.is_shown or time.monotonic() - self.start < DELAY:
             return
         if self.bar is None:
@@ -209,6 +208,6 @@ def _make_bar() -> "Progress":
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    # Rich would otherwise replace sys.stdout while the bar is shown, and results would be printed to standard error.
+    # Rich would otherwise replace sys.stdout while the bar is shown, and print results to standard error.
     console = Console(stderr=True)
     return Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)

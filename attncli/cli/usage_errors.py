@@ -1,4 +1,4 @@
-"""Errors of the command line in one line that says what to type: unknown names, and values that the shell has split."""
+"""Errors of the command line in one line that says what to type: unknown names, and values split by the shell."""
 
 import os
 import re
@@ -17,11 +17,11 @@ from attncli.problem.numbers import BOOLEAN_WORDS
 QUOTE_HINT = "put a list in quotes, as in '[1, 2]' or '[[1, 2], [3, 4]]'"
 _OUTPUT = "--output"
 _VARY = "--vary"  # the option of a command that compares the values of a key
-_MATRICES = ("MATRIX", "VECTOR", "FILE|small")  # the values of options that are numbers
+_MATRICES = ("MATRIX", "VECTOR", "FILE|small")  # options whose values are numbers
 _NAMED = ("NAME=VALUE", "CELL=X")
-_SPACED = (*_MATRICES, "TEXT", *_NAMED)  # those that may have spaces
-_JOINED = ("NAME,NAME", "LABELS", "LEFT,RIGHT", "LAYERS", "QUERY,KEY", "KEY=VALUE")  # those that have commas
-# The first token of a value that needs no others.
+_SPACED = (*_MATRICES, "TEXT", *_NAMED)  # options whose values may have spaces
+_JOINED = ("NAME,NAME", "LABELS", "LEFT,RIGHT", "LAYERS", "QUERY,KEY", "KEY=VALUE")  # options whose values have commas
+# The first token of a value that is complete by itself.
 _WHOLE = {"CELL=X": re.compile("[^=]*=.+"), "QUERY,KEY": re.compile("[^,]+,.+")}
 _EQUALS = re.compile(r"[\s,]*=[\s,]*")
 _WRITES = ("--output", "-o")
@@ -32,8 +32,8 @@ _A_COMMAND = re.compile(rf"\battn (?:{'|'.join(COMMANDS)})\b")
 _WORD = re.compile(r"[^\W\d_]+(['’-][^\W\d_]+)*")
 _WORD_PARTS = re.compile(r"[\W_]+")
 _PUNCTUATION = ".,;:!?…"
-ARRAYS = ("query", "key", "value")  # that may be named in place of a problem, in this order
-# What is typed in place of a command: by other words for what it does, or for an option of `attn`.
+ARRAYS = ("query", "key", "value")  # keys to name in place of a problem, in this order
+# Words typed in place of a command: synonyms of its purpose, or an option of `attn`.
 _COMMANDS_ELSEWHERE = {
     "version": "attn --version",
     "explain describe define what info": "attn show {words}",
@@ -52,15 +52,15 @@ _TYPE_INSTEAD = {name: text for names, text in _COMMANDS_ELSEWHERE.items() for n
 
 
 def is_problem(word: str) -> bool:
-    """Whether an argument is a file, standard input or a mapping, or names a part of a file after a `#`.
+    """Whether an argument is a file, standard input or a mapping, or names an entry of a file after a `#`.
 
-    What has the suffix of a file that can be read is one, whether it is there or not.
+    A name with the suffix of a readable format is a file, whether it exists or not.
     """
     return word.lstrip().startswith("{") or any(map(_is_file, (word, *names_before_marks(word))))
 
 
 def _is_file(name: str) -> bool:
-    """Whether a name is that of standard input or of a file, or has the suffix of one that can be read."""
+    """Whether a name is standard input, a file, or has the suffix of a readable format."""
     from attncli.io.formats import format_of_suffix
 
     path = Path(name)
@@ -68,7 +68,7 @@ def _is_file(name: str) -> bool:
 
 
 def is_part_of_list(word: str) -> bool:
-    """Whether an argument is not a file but a part of a list that the shell has split: `2]`, `cat,`.
+    """Whether an argument is not a file but a piece of a list that the shell has split: `2]`, `cat,`.
 
     >>> is_part_of_list("2]"), is_part_of_list("cat,"), is_part_of_list("p.yaml")
     (True, True, False)
@@ -77,17 +77,17 @@ def is_part_of_list(word: str) -> bool:
 
 
 def check_values(parameters: Iterable[Any], args: Sequence[str]) -> None:
-    """Raise AttnError where a value has spaces and no quotes around it, or a flag is followed by a value.
+    """Raise AttnError if a value has spaces without quotes, or a flag is followed by a value.
 
-    Also where --output, or in a command that compares the option of a key, is given twice: of several values its parser
-    would keep the last one.
+    Also if --output, or in a command that compares the option of a key, is given twice: its parser would keep only the
+    last value.
     """
     options = {name: p for p in parameters if p.param_type_name == "option" for name in (*p.opts, *p.secondary_opts)}
     if _VARY in options:
         _check_repeated(options, args)
     outputs = [token for token in takewhile(lambda token: token != "--", args) if _option_of(token, options) == _OUTPUT]
     if len(outputs) > 1:
-        raise AttnError("is given twice, and one file is written", where=_OUTPUT, hint="run it once for each file")
+        raise AttnError("is given twice, but only one file is written", where=_OUTPUT, hint="run it once for each file")
     for at, name in enumerate(takewhile(lambda token: token != "--", args)):
         option = options.get(name)
         if option is None:
@@ -100,13 +100,13 @@ def check_values(parameters: Iterable[Any], args: Sequence[str]) -> None:
 
 
 def _option_of(token: str, options: Mapping[str, Any]) -> str:
-    """The long name of the option that an argument is, with or without its value; nothing of another."""
+    """The long name of an argument's option, with or without its value; empty if it is not an option."""
     option = options.get(token.partition("=")[0])
     return "" if option is None else str(option.opts[0])
 
 
 def _check_repeated(options: Mapping[str, Any], args: Sequence[str]) -> None:
-    """Raise AttnError, which says how two values of a key are compared, where its option is given twice."""
+    """Raise AttnError, with the way to compare two values of a key, if its option is given twice."""
     from attncli.problem.spec import FIELDS
 
     given: dict[str, list[str]] = {}
@@ -131,7 +131,7 @@ def _is_option(token: str) -> bool:
 
 
 def _check_flag(name: str, option: Any, following: Sequence[str]) -> None:
-    """Raise AttnError where a flag is followed by `yes`, `false` or the like."""
+    """Raise AttnError if a flag is followed by `yes`, `false` or the like."""
     for word in following:
         wanted = BOOLEAN_WORDS.get(word.casefold())
         if wanted is not None and not is_there(Path(word)):
@@ -141,7 +141,7 @@ def _check_flag(name: str, option: Any, following: Sequence[str]) -> None:
 
 
 def _check_value(name: str, metavar: str, following: Sequence[str]) -> None:
-    """Raise AttnError where the value of an option takes several arguments."""
+    """Raise AttnError if the value of an option is spread over several arguments."""
     words = [following[0], *takewhile(lambda word: not _is_other(word), following[1:])]
     text = " ".join(words)
     if words[0].startswith("'") and words[-1].endswith("'") and metavar in _SPACED:
@@ -160,19 +160,19 @@ def _check_value(name: str, metavar: str, following: Sequence[str]) -> None:
 
 
 def _quoted(text: str) -> str:
-    """A value as it is typed: in quotes where it has spaces or brackets, which the shell reads."""
+    """A value as one types it: in quotes if it has spaces or brackets, which the shell reads."""
     if not {*text} & {*" [{"}:
         return text
     return f'"{text}"' if os.name == "nt" or "'" in text else f"'{text}'"
 
 
 def _is_other(word: str) -> bool:
-    """Whether an argument is one of its own: a file, a folder or a sentence."""
+    """Whether an argument is complete by itself: a file, a folder or a sentence."""
     return is_problem(word) or is_there(Path(word)) or " " in word
 
 
 def explain(error: Any, parameters: Iterable[Any], ref: CommandRef | None, command: str) -> AttnError:
-    """The AttnError of an error of Typer, with what to type in place of an unknown name."""
+    """The AttnError for an error of Typer, with a correction for an unknown name."""
     message = error.format_message().rstrip(".")
     unknown_option = getattr(error, "option_name", None)
     if unknown_option is not None and message.startswith("No such option"):
@@ -186,7 +186,7 @@ def explain(error: Any, parameters: Iterable[Any], ref: CommandRef | None, comma
 
 
 def _value_of(name: str, args: Sequence[str]) -> str | None:
-    """The value that an unknown option was given; None where there is none."""
+    """The value given to an unknown option; None if there is none."""
     for token, following in zip(args, [*args[1:], "-"], strict=False):
         option, equals, value = token.partition("=")
         if option == name:
@@ -197,7 +197,7 @@ def _value_of(name: str, args: Sequence[str]) -> str | None:
 def _unexpected_arguments(
     words: Sequence[str], given: Mapping[str, Any], ref: CommandRef | None, command: str
 ) -> AttnError:
-    """The error of arguments too many, of a command with the parameters `given`: arrays, or a value or a sentence."""
+    """The error for extra arguments of a command with the parameters `given`: arrays, or a value or a sentence."""
     from attncli.problem.spec import FIELDS
 
     message = f"unexpected argument {' '.join(words)}"
@@ -223,10 +223,10 @@ def _is_word(text: str) -> bool:
 def named_arrays_error(
     command: str, names: Sequence[str], given: Collection[str], *, takes_expected: bool
 ) -> AttnError | None:
-    """The error, with the options for them, of arrays that are named in place of a problem; None for other files.
+    """The error, with the options for them, for arrays named in place of a problem; None for other files.
 
-    `given` are the keys that have a value. A file is the array that its name says where that is so of all, otherwise
-    they are query, key and value, and where `takes_expected` the output, in this order.
+    `given` are the keys that have a value. If the names of all files say so, each is the named array; otherwise they
+    are query, key and value, and with `takes_expected` the output, in this order.
     """
     from attncli.base.text import join_words
     from attncli.io.formats import format_of_suffix
@@ -249,7 +249,7 @@ def named_arrays_error(
 
 
 def _keys_of_arrays(names: Sequence[str], given: Collection[str], *, takes_expected: bool) -> Sequence[str]:
-    """The key of each file of an array, by their names or else by their order; none where they are too many."""
+    """The key of each array file, by name or else by order; none if there are too many."""
     from attncli.io.entries import ALIASES
     from attncli.problem.spec import FIELDS
 
@@ -267,23 +267,23 @@ def _keys_of_arrays(names: Sequence[str], given: Collection[str], *, takes_expec
 def _unknown_option(
     name: str, value: str | None, parameters: Iterable[Any], ref: CommandRef | None, command: str
 ) -> AttnError:
-    """The error of an option that the command does not have."""
+    """The error for an option that the command lacks."""
     from attncli.problem.names_elsewhere import hint_elsewhere
 
     known = [opt for p in parameters if p.param_type_name == "option" for opt in (*p.opts, *p.secondary_opts)]
     hint = hint_elsewhere(name, is_option=True, value=value) if name.startswith("--") else None
     named = set(_OPTION.findall(hint or ""))
-    if not named <= {*known} and not _A_COMMAND.search(hint or ""):  # which says itself what has the option
+    if not named <= {*known} and not _A_COMMAND.search(hint or ""):  # itself names the command with the option
         is_near = ref is not None and ref.has_problem and named <= _of_compute()
         hint = f"attn compute has it: {hint}" if is_near else None
     if hint is None:
-        near = None if name in _WRITES else did_you_mean(name, known)  # which --grad-output is not
+        near = None if name in _WRITES else did_you_mean(name, known)  # except --grad-output
         hint = near or _of_another_command(name, command)
     return AttnError(f"unknown option {name}", hint=hint)
 
 
 def _of_compute() -> set[str]:
-    """The options of `attn compute`, as far as they have the names of its parameters."""
+    """The options of `attn compute` that match its parameters' names."""
     import inspect
 
     from attncli.problem.fields import option_name
@@ -292,7 +292,7 @@ def _of_compute() -> set[str]:
 
 
 def _of_another_command(name: str, command: str) -> str:
-    """What to do about an option that `attn compute` may have: a command without `--output` prints what it says."""
+    """How to replace an option that `attn compute` may have; a command without `--output` prints its answer."""
     if name in _WRITES:
         return f"{command} writes to standard output: add > FILE"
     has_it = name in _of_compute()
@@ -300,7 +300,7 @@ def _of_another_command(name: str, command: str) -> str:
 
 
 def unknown_command(name: str, arguments: Sequence[str] | None = None) -> AttnError:
-    """The error of a command that there is not, with what to type in its place: None of its arguments is for help."""
+    """The error for an unknown command, with a correction; it does not ask for help with any argument."""
     import shlex
 
     from attncli.render.meanings import find_meanings

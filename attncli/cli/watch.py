@@ -1,4 +1,4 @@
-"""`--watch`: a problem is computed again whenever one of its files is saved, until Ctrl-C."""
+"""`--watch`: compute a problem again whenever one of its files is saved, until Ctrl-C."""
 
 import os
 from collections.abc import Callable, Generator, Iterable, Mapping
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
     from attncli.plan.trace import RunResult
     from attncli.problem.edits import EditedProblem
 
-MAX_NAMES = 4  # files that a line names
-QUIET = 50  # milliseconds without a change after which a save is taken as complete: editors save in several steps
-MAX_DELAY = 400  # milliseconds after which changes that go on are passed on
-# Milliseconds after which there is an event in any case: some file systems tell of no changes, and a folder that was
-# removed and made again is another one.
+MAX_NAMES = 4  # files named on a line
+QUIET = 50  # milliseconds without a change that complete a save: editors save in several steps
+MAX_DELAY = 400  # milliseconds after which continuing changes are passed on
+# Milliseconds between events at the latest: some file systems report no changes, and a folder removed and created again
+# is a different one.
 INTERVAL = 300
 _Queue = SimpleQueue[Exception | None]
 
-Events = Callable[[Iterable[Path]], Generator[None, None, None]]  # yields after changes; ends where a folder is gone
+Events = Callable[[Iterable[Path]], Generator[None, None, None]]  # yields after changes; ends if a folder is gone
 Versions = Mapping[str, FileVersion]
 Read = Callable[[WatchedInputs], "EditedProblem"]
-Write = Callable[["EditedProblem", "RunResult | None"], "RunResult"]  # computes too, and marks what changed since
+Write = Callable[["EditedProblem", "RunResult | None"], "RunResult"]  # computes too, and marks changes
 
 
 def watch(read: Read, write: Write, max_size: str | None, option_texts: Mapping[str, str], events: Events) -> NoReturn:
-    """Read a problem, compute it and write its result, and do so again whenever a file that was read is saved.
+    """Read a problem, compute it and write its result; repeat whenever a file that it read is saved.
 
-    A mistake in a file is an error that is shown until the file is saved without it. `option_texts` has what was typed
-    behind each option. Raises AttnError where the first computation fails for another reason, or reads no file.
+    A mistake in a file is an error that stays until a save corrects it. `option_texts` has the typed text of each
+    option. Raises AttnError if the first computation fails for another reason, or reads no file.
     """
     from attncli.render.rows import change_summary
 
@@ -63,7 +63,7 @@ def watch(read: Read, write: Write, max_size: str | None, option_texts: Mapping[
         try:
             after = write(read(inputs), result)
         except AttnError as raised:
-            # Files that were read before the error, and those that were not: a save of any may mend it.
+            # Files read before the error, and files that could not be read: a save of any may correct it.
             error, versions = raised, {**versions, **inputs.versions}
         else:
             changes = "computed" if result is None else change_summary(result, after)
@@ -72,7 +72,7 @@ def watch(read: Read, write: Write, max_size: str | None, option_texts: Mapping[
 
 
 def _is_mistake_in_file(error: AttnError, versions: Versions, option_texts: Mapping[str, str]) -> bool:
-    """Whether an error is about a file that is there, or that such a file names, or about an option that names one."""
+    """Whether an error is about an existing file, a file named in one, or an option that names one."""
     place = error.path[0] if error.path else ""
     if place in versions:
         is_typed = any(place in text for text in option_texts.values())
@@ -81,10 +81,10 @@ def _is_mistake_in_file(error: AttnError, versions: Versions, option_texts: Mapp
 
 
 def _wait_for_save(versions: Versions, events: Events, error: AttnError | None) -> list[str]:
-    """The names of the files that are of other versions now, as soon as there are any.
+    """The names of changed files, as soon as there are any.
 
-    The error of the last computation is shown unless a file changes again soon: then it was being saved, and read half.
-    Raises BrokenPipeError where the reader of standard output has closed it.
+    The error of the last computation is shown unless a file changes again soon: then it was read half-saved. Raises
+    BrokenPipeError if the reader of standard output has closed it.
     """
     paths = [path_of(name) for name in versions]
     folders = {Path(os.path.realpath(path.parent)) for path in paths}
@@ -102,21 +102,21 @@ def _wait_for_save(versions: Versions, events: Events, error: AttnError | None) 
 
 
 def _list_files(names: list[str]) -> str:
-    """The names of files in a sentence, or their number where they are many."""
+    """The names of files in a sentence, or their number if they are many."""
     return join_words(names) if len(names) <= MAX_NAMES else f"{len(names)} files"
 
 
 def find_events(option: str) -> Events:
-    """The events of watchfiles; raises AttnError, in which the option is named, where it is not installed."""
+    """The events of watchfiles; raises AttnError, which names the option, if it is not installed."""
     if find_spec("watchfiles") is None:
         raise missing_package("watchfiles", "watch", option)
     return _events
 
 
 def _events(folders: Iterable[Path]) -> Generator[None, None, None]:
-    """Events of folders; raises AttnError where the system can't watch them.
+    """Events of folders; raises AttnError if the system can't watch them.
 
-    A thread waits for them: watchfiles drops the exception of a signal that comes while it waits in the main thread.
+    A thread waits for them: in the main thread, watchfiles drops the exception of a signal that arrives while it waits.
     """
     queue, stop = _Queue(), Event()
     thread = Thread(target=_forward, args=(list(folders), queue, stop), daemon=True)
@@ -133,7 +133,7 @@ def _events(folders: Iterable[Path]) -> Generator[None, None, None]:
 
 
 def _forward(folders: list[Path], queue: _Queue, stop: Event) -> None:
-    """Put None into the queue for each event, and an error that ends them."""
+    """Put None into the queue for each event, or the error that ends them."""
     from watchfiles import watch
 
     try:
@@ -142,5 +142,5 @@ def _forward(folders: list[Path], queue: _Queue, stop: Event) -> None:
             yield_on_timeout=True, raise_interrupt=False, recursive=False,
         ):  # fmt: skip
             queue.put(None)
-    except (OSError, RuntimeError) as error:  # the second is the package's own
+    except (OSError, RuntimeError) as error:  # the second belongs to the package
         queue.put(error)

@@ -1,4 +1,4 @@
-"""Numbers and arrays as code: written in place where they are few, otherwise loaded from files."""
+"""Numbers and arrays as code: small ones inline, others loaded from files."""
 
 import builtins
 import keyword
@@ -17,7 +17,7 @@ from attncli.ops.code import Library
 MODULES: Mapping[Library, str] = {"numpy": "np", "torch": "torch"}
 TITLES: Mapping[Library, str] = {"numpy": "NumPy", "torch": "PyTorch"}
 _TAKEN = frozenset({*keyword.kwlist, *dir(builtins), *MODULES.values()})
-# NumPy's names, as patterns, and what PyTorch has in their place.
+# NumPy's names, as patterns, and their PyTorch equivalents.
 _TORCH_NAMES: tuple[tuple[str, str], ...] = (
     (r"np\.sqrt\((\d[\d.e+-]*)\)", r"\1 ** 0.5"),
     (r"np\.logaddexp\(0, ", "torch.nn.functional.softplus("),
@@ -36,7 +36,7 @@ _TORCH_NAMES: tuple[tuple[str, str], ...] = (
 
 
 def variable_of(step: str) -> str:
-    """The variable of a step, which has its name.
+    """The variable of a step, named after it.
 
     >>> variable_of("score.sigma"), variable_of("lambda")
     ('score_sigma', 'lambda_')
@@ -46,7 +46,7 @@ def variable_of(step: str) -> str:
 
 
 def in_torch(code: str) -> str:
-    """Code in NumPy's names in PyTorch's.
+    """Code in NumPy's names, translated to PyTorch's.
 
     >>> in_torch("np.exp(scores - scores.max(axis=-1, keepdims=True)) / np.sqrt(4)")
     'torch.exp(scores - scores.amax(dim=-1, keepdim=True)) / 4 ** 0.5'
@@ -56,10 +56,10 @@ def in_torch(code: str) -> str:
     return code
 
 
-INLINE = 64  # numbers of an array that is written in place
-INLINE_ON_STANDARD_OUTPUT = 10_000  # which has no files beside it
+INLINE = 64  # numbers of an inline array
+INLINE_ON_STANDARD_OUTPUT = 10_000  # the same on standard output, which has no files next to it
 LINE_WIDTH = 110
-EXPECTED_DIGITS = 12  # of results that are compared
+EXPECTED_DIGITS = 12  # digits of compared results
 
 
 def option_text(value: Any) -> str:
@@ -74,7 +74,7 @@ def option_text(value: Any) -> str:
 
 
 def _number_text(x: float, digits: int | None = None) -> str:
-    """A number as code; a whole one as NumPy prints it: `2.`."""
+    """A number as code; an integer as NumPy prints it: `2.`."""
     if not math.isfinite(x):
         return "np.nan" if math.isnan(x) else "np.inf" if x > 0 else "-np.inf"
     if x == int(x) and abs(x) < 2**53:
@@ -84,9 +84,9 @@ def _number_text(x: float, digits: int | None = None) -> str:
 
 @dataclass
 class ArrayWriter:
-    """Writes arrays as code in one library; `files` has those that are loaded, by the names of their files.
+    """Writes arrays as code for one library; `files` has the loaded ones, by file name.
 
-    `stem` is what the names of files begin with; None where there can be no files.
+    `stem` is the beginning of file names; None if there can be no files.
     """
 
     library: Library
@@ -96,7 +96,7 @@ class ArrayWriter:
 
     @property
     def real_type(self) -> str:
-        """The name of the type that a script computes in: float32 for the narrow ones."""
+        """The name of the type that a script computes in: float32 for narrower ones."""
         name = self.precision.name
         return "float32" if name in ("float16", *HELD_AS_SINGLE) else name
 
@@ -111,7 +111,7 @@ class ArrayWriter:
         return [loaded if self.library == "numpy" else f"torch.from_numpy({loaded})"]
 
     def _free_file(self, name: str, array: Array) -> str:
-        """The name of the file of an array; parts of an example may have several of one name."""
+        """The name of an array's file; several parts of an example may use the same name."""
         numbers = chain([""], (f".{number}" for number in count(2)))
         names = (f"{self.stem}.{name}{number}.npy" for number in numbers)
         return next(own for own in names if own not in self.files or self._is_in(own, array))
@@ -121,18 +121,18 @@ class ArrayWriter:
         return np.array_equal(self.files[file], array, equal_nan=array.dtype.kind == "f")
 
     def _converted(self, array: Array) -> Array:
-        """The array in the type of the script; of booleans and whole numbers as it is."""
+        """The array in the type of the script; booleans and integers unchanged."""
         return array.astype(self.real_type) if array.dtype.kind == "f" else array
 
     def _is_inline(self, array: Array, name: str) -> bool:
-        """Whether an array is written in place; raises AttnError where it can't be, and there are no files."""
+        """Whether an array is inline; raises AttnError if it can't be, and there are no files."""
         if array.dtype == np.longdouble and not np.array_equal(array, array.astype(np.float64), equal_nan=True):
             limit = 0
         else:
             limit = INLINE_ON_STANDARD_OUTPUT if self.stem is None else INLINE
         if array.size > limit and self.stem is None:
             message = (
-                f"{name.removesuffix('.expected')} has {array.size} numbers, which are in a file beside the script"
+                f"{name.removesuffix('.expected')} has {array.size} numbers, which go to a file next to the script"
             )
             raise AttnError(message, hint="name the script: -o attention.py")
         return array.size <= limit
@@ -154,7 +154,7 @@ class ArrayWriter:
 
     @property
     def _is_default(self) -> bool:
-        """Whether numbers with a decimal point have the type of the script; PyTorch's default is set to it."""
+        """Whether numbers with a decimal point have the script's type, to which PyTorch's default is set."""
         return self.library == "torch" or self.real_type == "float64"
 
 
@@ -178,7 +178,7 @@ def _nested(before: str, cells: Any, after: str) -> list[str]:
         width = max(map(len, cells.flat))
         cells = np.array([text.rjust(width) for text in cells.flat], dtype=object).reshape(cells.shape)
     lines = _broken(cells)
-    if after.startswith(", "):  # more arguments have a line of their own, as a formatter would write it
+    if after.startswith(", "):  # more arguments have their own line, as a formatter would write them
         lines, after = [*_with_comma(lines), f"{after[2:-1]},"], ")"
     return [before, *(f"    {line}" for line in lines), after]
 

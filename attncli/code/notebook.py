@@ -1,6 +1,6 @@
 """A notebook: each step with its purpose and its formula, as code that runs, and as a shaded table.
 
-It is JSON in the format of Jupyter, nbformat 4.5. Tables are stored in it, so that they are seen before it is run.
+It is JSON in the format of Jupyter, nbformat 4.5. It stores tables, so that a reader sees them before running it.
 """
 
 import json
@@ -52,7 +52,7 @@ class Shaded:
     def heading(self, label):
         return f"<th>{label.replace('&', '&amp;').replace('<', '&lt;')}</th>"'''
 LABELS = {"n": "query_tokens", "m": "key_tokens"}  # the variable of the labels along an axis
-MAX_LABELS = 64  # of an axis: longer ones have none
+MAX_LABELS = 64  # entries of an axis: longer ones have no labels
 WITH_ATTN = "import attncli"
 
 
@@ -68,7 +68,7 @@ class _Cells:
         self._add("markdown", "\n\n".join(filter(None, paragraphs)), {})
 
     def add_code(self, lines: Sequence[str], output: Mapping[str, str] | None = None) -> None:
-        """Add a cell of code, which has run, with the output of its last line."""
+        """Add a cell of code, already run, with the output of its last line."""
         self.runs += 1
         data = {name: _lines(text) for name, text in (output or {}).items()}
         result = {"output_type": "execute_result", "metadata": {}, "execution_count": self.runs, "data": data}
@@ -80,18 +80,18 @@ class _Cells:
         self.cells[-1]["metadata"] = {"jupyter": {"source_hidden": True}, "tags": ["hide-input"]}
 
     def _add(self, kind: str, source: str, more: Mapping[str, Any]) -> None:
-        """Add a cell of a kind, whose name is its number."""
+        """Add a cell of a kind, named by its number."""
         name = f"cell-{len(self.cells) + 1}"
         self.cells.append({"cell_type": kind, "id": name, "metadata": {}, "source": _lines(source), **more})
 
 
 def _lines(text: str) -> list[str]:
-    """A text as notebooks have it: lines with their ends."""
+    """A text in notebook form: lines with their ends."""
     return text.splitlines(keepends=True)
 
 
 def render(view: View, target: TextTarget) -> Iterator[str]:
-    """The text of a notebook; raises AttnError where a step has no code."""
+    """The text of a notebook; raises AttnError if a step has no code."""
     cells, _ = _notebook(view, target)
     metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -103,14 +103,14 @@ def render(view: View, target: TextTarget) -> Iterator[str]:
 
 
 def files_beside(view: View, target: TextTarget) -> Mapping[str, Array]:
-    """The arrays that a notebook loads, by the names of their files in its folder."""
+    """The arrays that a notebook loads from its folder, by file name."""
     return _notebook(view, target)[1]
 
 
 def _notebook(view: View, target: TextTarget) -> tuple[_Cells, Mapping[str, Array]]:
     """The cells of a notebook, and the arrays that they load."""
     cells = _Cells()
-    parts = [replace(part, positions={}, decimals=DECIMALS) for part in view.parts or (view,)]  # as cells show them
+    parts = [replace(part, positions={}, decimals=DECIMALS) for part in view.parts or (view,)]  # decimals of cells
     arrays = array_writer(view, target, "numpy")
     name = "Attention" if target.file is None else PurePath(target.file).stem
     cells.add_markdown(
@@ -130,13 +130,13 @@ def _notebook(view: View, target: TextTarget) -> tuple[_Cells, Mapping[str, Arra
         else:
             _add_part(cells, part, own, written)
         lines = assertion_lines(part, own, "result." if view.with_attn else "")
-        cells.add_markdown("The results are those of attn:")
+        cells.add_markdown("Same results as attn:")
         cells.add_code(list(lines))
     return cells, arrays.files
 
 
 def _add_part(cells: _Cells, view: View, arrays: ArrayWriter, written: dict[str, tuple[str, ...]]) -> None:
-    """Add the steps of a part; those that are written already, and read nothing new, are shown where it shows them."""
+    """Add the steps of a part; a step written earlier with the same inputs appears only where the part shows it."""
     changed, trace = set[str](), view.result.trace
     steps = [step for step in code_steps(view, arrays) if _is_new(step, written, changed)]
     given = [line for step in steps if step.is_given for line in step.lines]
@@ -155,7 +155,7 @@ def _add_part(cells: _Cells, view: View, arrays: ArrayWriter, written: dict[str,
     new = {step.node.name for step in steps if not step.is_given}
     for result in (trace[name] for name in view.result.select):
         if result.name not in new:
-            cells.add_markdown(f"**{escape(result.name)}** is what it was:")
+            cells.add_markdown(f"**{escape(result.name)}** before:")
             cells.add_code([_shaded(trace, result.node)], _table(view, result))
 
 
@@ -175,7 +175,7 @@ def _shaded(trace: Trace, node: Node) -> str:
 
 
 def _is_new(step: CodeStep, written: dict[str, tuple[str, ...]], changed: set[str]) -> bool:
-    """Whether a step is not written yet, or reads one that has changed; it is then written, and has changed."""
+    """Whether a step is not written yet, or reads one that has changed; it then counts as written and changed."""
     name = step.node.name
     if written.get(name) == step.lines and changed.isdisjoint(step.node.inputs.values()):
         return False
@@ -216,7 +216,7 @@ def _table(view: View, step: Step) -> Mapping[str, str]:
 
 
 def problem_lines(problem: ProblemSpec, arrays: ArrayWriter) -> Iterator[str]:
-    """A keyword with its value on each line, or on several where it is a large table."""
+    """A keyword with its value on each line, or on several for a large table."""
     for name, value in values_to_write(problem).items():
         if isinstance(value, np.ndarray):
             first, *more = arrays.lines(name, value)

@@ -18,7 +18,7 @@ from attncli.ops.code import Library
 from attncli.render.target import TextTarget
 from attncli.render.view import View
 
-# By how much results may differ, by the type of the numbers: a script rounds at other places.
+# Permitted differences of results, by number type: a script rounds elsewhere.
 TOLERANCES: Mapping[str, float] = {
     "longdouble": 1e-12,
     "float64": 1e-9,
@@ -29,7 +29,7 @@ TOLERANCES: Mapping[str, float] = {
 
 
 def array_writer(view: View, target: TextTarget, library: Library) -> ArrayWriter:
-    """The writer of a view's arrays; raises AttnError where the library does not have the type of its numbers."""
+    """The writer of a view's arrays; raises AttnError if the library lacks the type of its numbers."""
     precision = view.result.trace.precision
     if precision.name in FLOAT8 or (library == "torch" and precision.is_extended):
         message = f"{TITLES[library]} can't compute in {precision.name}"
@@ -38,7 +38,7 @@ def array_writer(view: View, target: TextTarget, library: Library) -> ArrayWrite
 
 
 def render(view: View, target: TextTarget, library: Library) -> Iterator[str]:
-    """The lines of a script; raises AttnError where a step has no code."""
+    """The lines of a script; raises AttnError if a step has no code."""
     arrays = array_writer(view, target, library)
     steps = code_steps(view, arrays)
     checks = list(result_lines(view, arrays))
@@ -47,7 +47,7 @@ def render(view: View, target: TextTarget, library: Library) -> Iterator[str]:
         *_section("What is given", [step for step in steps if step.is_given]),
         *_section("Step by step", [step for step in steps if not step.is_given]),
         "",
-        "# The results, compared with those of attn",
+        "# The results, compared with attn's",
         *checks,
     ):
         yield f"{target.encodable(line)}\n"
@@ -58,7 +58,7 @@ render_torch = partial(render, library="torch")
 
 
 def files_beside(view: View, target: TextTarget, library: Library) -> Mapping[str, Array]:
-    """The arrays that a script loads, by the names of their files in its folder."""
+    """The arrays that a script loads from its folder, by file name."""
     arrays = array_writer(view, target, library)
     code_steps(view, arrays)
     list(result_lines(view, arrays))
@@ -91,7 +91,7 @@ def _head(view: View, arrays: ArrayWriter, steps: list[CodeStep]) -> Iterator[st
 
 
 def _in_docstring(text: str) -> str:
-    """A text in one line that does not end the docstring it is in."""
+    """A one-line text that does not end its docstring."""
     return escape_control(text.replace("\\", "\\\\").replace('"', "'"))
 
 
@@ -112,7 +112,7 @@ def result_lines(view: View, arrays: ArrayWriter) -> Iterator[str]:
 
 
 def assertion_lines(view: View, arrays: ArrayWriter, before: str = "") -> Iterator[str]:
-    """The lines that compare each selected result; `before` is what the variables are attributes of."""
+    """The lines that compare each selected result; `before` is the object whose attributes are the variables."""
     for name in view.result.select:
         step = view.result.trace[name]
         first, *more = arrays.lines(f"{name}.expected", step.value, digits=EXPECTED_DIGITS)
@@ -122,8 +122,8 @@ def assertion_lines(view: View, arrays: ArrayWriter, before: str = "") -> Iterat
 
 
 def _assertion(name: str, variable: str, value: Array, arrays: ArrayWriter) -> str:
-    """The line that compares a result with what is expected."""
-    message = f"{name}: other numbers than those of attn"
+    """The line that compares a result with the expected one."""
+    message = f"{name}: attn has other numbers"
     if value.dtype.kind != "f":
         return f"assert ({variable} == expected).all(), {message!r}"
     tolerance = TOLERANCES[arrays.precision.name]

@@ -1,4 +1,4 @@
-"""The steps of a run as code: what was given as arrays, and every step that is computed by the rule of its function."""
+"""The steps of a run as code: inputs as arrays, and every computed step by the rule of its function."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ from attncli.render.view import View, explained_names
 
 @dataclass(frozen=True)
 class CodeStep:
-    """One step as lines of code, of which the first ends with its axes in a comment."""
+    """One step as lines of code; the first ends with its axes in a comment."""
 
     node: Node
     lines: tuple[str, ...]
@@ -34,9 +34,9 @@ class CodeStep:
 
 
 def code_steps(view: View, arrays: ArrayWriter) -> list[CodeStep]:
-    """The steps that the selected results are computed from, in order; `arrays` writes what was given.
+    """The steps before the selected results, in order; `arrays` writes the inputs.
 
-    Raises AttnError where a step has no code.
+    Raises AttnError if a step has no code.
     """
     writer = StepWriter(view.result.trace, arrays)
     return [CodeStep(node, tuple(writer.lines(node))) for node in writer.nodes(view)]
@@ -51,7 +51,7 @@ class StepWriter:
         self.library = arrays.library
 
     def nodes(self, view: View) -> Iterator[Node]:
-        """The nodes that are written: inner quantities are among the lines of their operator."""
+        """The written nodes: an operator's lines include its inner quantities."""
         plan = self.trace.plan
         needed = explained_names(self.trace.problem, plan, view.result.select)
         for node in plan.nodes:
@@ -59,7 +59,7 @@ class StepWriter:
                 yield node
 
     def lines(self, node: Node) -> list[str]:
-        """The lines of a node: it becomes the variable that has its name."""
+        """The lines of a node, which becomes the variable of its name."""
         variable, comment = variable_of(node.name), f"  # {_axes_comment(node)}"
         if node.is_input:
             first, *more = self.arrays.lines(node.name, self._given(node))
@@ -75,7 +75,7 @@ class StepWriter:
         return [*map(self._with_axes, before), f"{variable} = {value}{comment}"]
 
     def _recorded(self, node: Node, call: CodeCall) -> list[str]:
-        """The lines of a node whose function says what it computes; raises AttnError where it can't be read off."""
+        """The lines of a node from a recording of its function; raises AttnError if it can't be recorded."""
         from attncli.ops.recording.code import code_of  # noqa: PLC0415 - most operators have rules
         from attncli.ops.recording.derivatives import RecordedDerivative, is_of_this_package, recording_of  # noqa: PLC0415
         from attncli.ops.recording.guard import check_follows, numbers_for  # noqa: PLC0415
@@ -96,13 +96,13 @@ class StepWriter:
         return list(map(in_torch, lines)) if self.library == "torch" else lines
 
     def _refusal(self, node: Node, reason: NoCode | None) -> AttnError:
-        """The error of a node whose function has no code."""
+        """The error for a node whose function has no code."""
         name = f"the step {node.title}" if node.record is None else node.title
         why = f"can't be written as code: {reason.reason}" if reason else f"has no code in {TITLES[self.library]}"
         return AttnError(f"{name} {why}", hint="an array file, such as -o result.npz, has its numbers")
 
     def _with_axes(self, line: str) -> str:
-        """A line that computes an inner quantity, with the axes of that."""
+        """A line that computes an inner quantity, with that quantity's axes."""
         inner = self._inner.get(line.partition(" = ")[0])
         return line if inner is None else f"{line}  # {_axes_comment(inner)}"
 
@@ -113,17 +113,17 @@ class StepWriter:
 
     @cached_property
     def _ranks(self) -> Mapping[str, int]:
-        """How many axes each variable has."""
+        """The number of axes of each variable."""
         return {variable_of(node.name): len(node.shape) for node in self.trace.plan.nodes}
 
     def _given(self, node: Node) -> Array:
-        """The array of an input, also where the run has not kept it."""
+        """The array of an input, even if the run has not kept it."""
         if node.name in self.trace.values:
             return self.trace.values[node.name]
         return evaluate_input(node, self.trace.problem, self.trace.precision)
 
     def _call(self, node: Node) -> CodeCall:
-        """What is known of the call that computes a node."""
+        """The facts about the call that computes a node."""
         by_name, values = self.trace.plan.by_name, self.trace.values
         variables = {argument: variable_of(name) for argument, name in node.inputs.items()}
         variables |= {name: variable_of(own) for name, own in node.taps.items()}
@@ -141,7 +141,7 @@ Record = OperatorRecord | StructuralRecord | DerivativeRecord
 
 
 def template_of(record: Record | None, call: CodeCall, library: Library) -> Template | NoCode | None:
-    """The template of a call, in NumPy's names unless PyTorch has others for more than these; None without code."""
+    """The template of a call, in NumPy's names unless PyTorch has a separate one; None without code."""
     code = None if record is None else record.code
     rule = code.rule(library) if isinstance(code, Code) else code
     return rule(call) if callable(rule) else rule
@@ -150,14 +150,14 @@ def template_of(record: Record | None, call: CodeCall, library: Library) -> Temp
 def filled(
     template: Template, record: Record | None, call: CodeCall, library: Library, ranks: Mapping[str, int]
 ) -> list[str]:
-    """The lines of a template, of which the last is the value; `ranks` are the axes of variables, by their names."""
+    """The lines of a template, the last with the value; `ranks` has the number of axes of variables."""
     lines = template.format_map(_names(record, call)).split("\n")
     lines = [_with_transposes(_with_plain_shapes(line), ranks) for line in lines]
     return list(map(in_torch, lines)) if library == "torch" else lines
 
 
 def _names(record: Record | None, call: CodeCall) -> Mapping[str, str]:
-    """What is in the place of the names in braces: variables, options, and the lengths of axes by their letters."""
+    """The replacements for names in braces: variables, options, and lengths by axis letters."""
     names = {name: option_text(value) for name, value in call.options.items()}
     if not isinstance(record, OperatorRecord):
         return {**names, **call.variables}
@@ -165,17 +165,17 @@ def _names(record: Record | None, call: CodeCall) -> Mapping[str, str]:
     for argument, letters in record.shapes.arrays.items():
         shape = call.shapes.get(argument, ())
         lengths |= dict(zip(reversed(letters), map(str, reversed(shape)), strict=False))
-    inner = {quantity.name: f"{quantity.name}_" for quantity in record.inner}  # of those that are not steps
+    inner = {quantity.name: f"{quantity.name}_" for quantity in record.inner}  # quantities that are not steps
     return {**lengths, **inner, **names, **call.variables}
 
 
 def _with_plain_shapes(line: str) -> str:
-    """A line in which `x.reshape((2, 3))` is `x.reshape(2, 3)`."""
+    """A line with `x.reshape(2, 3)` for `x.reshape((2, 3))`."""
     return re.sub(r"\.reshape\(\(([^()]*?),?\)\)", r".reshape(\1)", line)
 
 
 def _with_transposes(line: str, ranks: Mapping[str, int]) -> str:
-    """A line in which `x.mT` is what both libraries have for it, and a column of a vector is written `x[:, None]`."""
+    """A line with the transposition that both libraries have for `x.mT`, and `x[:, None]` for a column of a vector."""
 
     def transposed(found: re.Match[str]) -> str:
         return f"{found[1]}.T" if ranks.get(found[1]) == 2 else f"{found[1]}.swapaxes(-1, -2)"

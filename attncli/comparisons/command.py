@@ -1,4 +1,4 @@
-"""`attn compare`: variants of a problem side by side, and by how much they differ."""
+"""`attn compare`: variants of a problem side by side, and their differences."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -40,15 +40,15 @@ if TYPE_CHECKING:
     from attncli.plan.graph import Plan
     from attncli.render.formats import OutputFormat
 
-ALWAYS_FITS = 2**20  # bytes: so many are written without asking for the free space
+ALWAYS_FITS = 2**20  # bytes: so many are written without checking the free space
 MAX_NAMES = 3  # variants that a warning names
 
 
 @dataclass(frozen=True)
 class VariantOptions:
-    """The options that say what varies: files, values of keys, conventions, edits; and the keys that all have.
+    """The options for variation: files, values of keys, conventions, edits; and the keys that all share.
 
-    `several` are the options of keys that have several values.
+    `several` are the options of keys with several values.
     """
 
     problems: Sequence[str]
@@ -89,7 +89,7 @@ def compare(
     output_options: OutputOptions,
     **keys: Any,
 ) -> None:
-    """Make the variants of the problems in files and of the options (`keys`), and write how they compare."""
+    """Make the variants of the problems in files and of the options (`keys`), and write the comparison."""
     from attncli.io.variants import has_several_values
 
     check_is_given("compare", problems, keys)
@@ -109,13 +109,13 @@ def compare(
 def _read_variants(options: VariantOptions, inputs: "Inputs") -> "Sequence[Variant]":
     """The variants that the options describe.
 
-    Raises AttnError where a value is wrong, or a key is given as an option and varied too.
+    Raises AttnError if a value is wrong, or a key is both given and varied.
     """
     from attncli.io.problem_files import Origin
     from attncli.io.variants import make_variants, read_varied, read_varied_options
 
     check_stdin(*options.problems, *(text.partition("=")[2] for text in options.vary), *options.keys.values())
-    documents = [document.converted() for document in _documents(options, inputs)]  # first: operators of their own
+    documents = [document.converted() for document in _documents(options, inputs)]  # first: own operators
     several = read_varied_options(options.several, Origin(options=True, inputs=inputs))
     varied = read_varied(options.vary, Origin(inputs=inputs))
     for key in varied:
@@ -132,7 +132,7 @@ def _read_variants(options: VariantOptions, inputs: "Inputs") -> "Sequence[Varia
 def _compare_and_write(
     variants: "Sequence[Variant]", options: OutputOptions, *, all_pairs: bool, statistics: bool | None
 ) -> None:
-    """Compare the variants and write the comparison; raises AttnError where an option is out of range."""
+    """Compare the variants and write the comparison; raises AttnError if an option is out of range."""
     from attncli.comparisons.document import render_comparison
     from attncli.io.output_files import atomic_write
     from attncli.render.target import TEXT_FILE
@@ -164,7 +164,7 @@ def _compare_and_write(
 
 
 def _idle(row: "OutputFormat", *, all_pairs: bool, has_statistics: bool | None) -> Iterator[str]:
-    """Warnings of options that have no effect."""
+    """Warnings of options without effect."""
     if has_statistics is not None and row.is_lossless:
         yield no_effect("stats", "JSON and YAML have the statistics, CSV the results alone")
     elif has_statistics is not None and row.is_picture:
@@ -174,7 +174,7 @@ def _idle(row: "OutputFormat", *, all_pairs: bool, has_statistics: bool | None) 
 
 
 def _compare(variants: "Sequence[Variant]", options: OutputOptions, all_pairs: bool) -> "Comparison":
-    """The comparison of the variants that the options describe; its warnings are written."""
+    """The comparison of the variants from the options; it writes their warnings."""
     from attncli.comparisons.comparison import CompareOptions, compare
     from attncli.engine.options import RunOptions
     from attncli.io.variants import positions_of_variants
@@ -195,10 +195,10 @@ def _compare(variants: "Sequence[Variant]", options: OutputOptions, all_pairs: b
 
 
 def _selection(variants: "Sequence[Variant]", options: OutputOptions) -> tuple[tuple[str, ...], str]:
-    """The names of the results that are compared, and a remark on those that are left out.
+    """The names of the results to compare, and a remark on those left out.
 
-    Without `--select` they are the default results of the variants. A format with a row for each query and key has
-    those that have a number for them, and a format for readers of large problems the output alone.
+    Without `--select` they are the variants' default results. A format with a row for each query and key takes the
+    results with such numbers, and a format for readers takes only the output of large problems.
     """
     from attncli.comparisons.comparison import selected_names
     from attncli.engine.run import has_many_scores
@@ -220,7 +220,7 @@ def _selection(variants: "Sequence[Variant]", options: OutputOptions) -> tuple[t
 
 
 def _has_cells(plan: "Plan", name: str) -> bool:
-    """Whether a result has a number for each query and key; also where the plan has no such result."""
+    """Whether a result has a number for each query and key; also if the plan has no such result."""
     found = plan.find(name)
     return found is None or {"n", "m"} <= {*plan.by_name[found].letters}
 
@@ -228,12 +228,12 @@ def _has_cells(plan: "Plan", name: str) -> bool:
 def _check_space(
     variants: "Sequence[Variant]", names: "Sequence[str]", options: OutputOptions, positions: "Mapping[str, int]"
 ) -> None:
-    """Raise AttnError where the numbers of all variants, as short as they may be, do not fit on the disk."""
+    """Raise AttnError if the numbers of all variants, at their shortest, do not fit on the disk."""
     from attncli.plan.build import plan_of
     from attncli.render.output_size import SizeEstimator
 
     output_format = replace(options.output_format, is_lossless=options.writes_every_digit)
-    if not options.output_format.is_lossless:  # a reader gets no more than some rows of each
+    if not options.output_format.is_lossless:  # readers get only some rows of each
         return
     sizes: dict[str, int] = dict.fromkeys(names, 0)
     for variant in variants:
@@ -247,10 +247,10 @@ def _check_space(
 
 
 def _documents(options: VariantOptions, inputs: "Inputs") -> "Sequence[NamedDocument]":
-    """The documents of files, with the options over them; without a file that of the options.
+    """The documents of files, with the options replacing keys; without a file, the options' own.
 
-    Where nothing else varies one file is compared part by part, otherwise its parts are left out, as `attn compute`
-    does. Raises AttnError where a file is named twice.
+    If nothing else varies, a single file is compared part by part; otherwise its parts are left out, as in `attn
+    compute`. Raises AttnError if a file is named twice.
     """
     from attncli.io.inputs import STDIN_NAME
     from attncli.io.problem_files import file_parts
@@ -266,7 +266,7 @@ def _documents(options: VariantOptions, inputs: "Inputs") -> "Sequence[NamedDocu
     if len(documents) > 1 or options.vary or options.several or options.conventions or options.edits:
         return list(documents.values())
     ((name, document),) = documents.items()
-    parts: dict[str, NamedDocument] = {}  # by their own keys: others say only what is shown of the same problem
+    parts: dict[str, NamedDocument] = {}  # by their own keys: others only set what is shown of the same problem
     for number, part in enumerate(file_parts(document.document, name), 1):
         is_named = part.name and all(part.name != other.name for other in parts.values())
         part_name = part.name if is_named else str(number)
@@ -275,7 +275,7 @@ def _documents(options: VariantOptions, inputs: "Inputs") -> "Sequence[NamedDocu
 
 
 def _unread_of_variants(variants: "Sequence[Variant]", options: VariantOptions) -> list[str]:
-    """The warnings on keys that were given as options, or varied, and that nothing reads in some of the variants."""
+    """The warnings on keys given as options, or varied, that some variants do not use."""
     from attncli.plan.build import keys_unread_by_plan
 
     found: list[tuple[str, str]] = []
@@ -288,7 +288,7 @@ def _unread_of_variants(variants: "Sequence[Variant]", options: VariantOptions) 
 
 
 def _notes_of_variants(comparison: "Comparison") -> list[str]:
-    """The warnings on what was computed, each once, with the variants that it is of."""
+    """The warnings of the computations, each once, with its variants."""
     found = [
         (note, one.variant.name)
         for one in comparison.variants
@@ -298,7 +298,7 @@ def _notes_of_variants(comparison: "Comparison") -> list[str]:
 
 
 def _said_once(found: "Sequence[tuple[str, str]]", count: int) -> list[str]:
-    """Each message once, with the names of its variants where it is not that of all of them."""
+    """Each message once, with the names of its variants unless it concerns all."""
     names: dict[str, dict[str, None]] = {}
     for message, name in found:
         names.setdefault(message, {})[name] = None
@@ -308,6 +308,6 @@ def _said_once(found: "Sequence[tuple[str, str]]", count: int) -> list[str]:
 
 
 def _names(names: Sequence[str]) -> str:
-    """The names of variants, MAX_NAMES at most."""
+    """The names of variants, at most MAX_NAMES."""
     others = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
     return "; ".join(names[:MAX_NAMES]) + others

@@ -1,4 +1,4 @@
-"""Variants computed and compared: each with the first, those with edits with those before them, or every two."""
+"""Variants computed and compared: each with the first, edited ones with the unedited, or every pair."""
 
 import math
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -18,16 +18,16 @@ from attncli.problem.fields import WEIGHTS
 from attncli.render.rows import STATISTICS, changed, mean_statistics, row_statistics
 
 Positions = tuple[int, ...]
-SEED = "seed"  # the key over whose values there are means
+SEED = "seed"  # the key whose values are averaged over
 
 
 @dataclass(frozen=True)
 class CompareOptions:
-    """How variants are compared.
+    """How to compare variants.
 
-    Each is compared with the first, one with edits with that before them too, and with `all_pairs` every two.
-    `positions` has the one position that is compared on an axis, by the letter of the axis (b batch items, h heads).
-    `progress(done, total)` is called after each variant.
+    Each is compared with the first, an edited one also with the unedited; with `all_pairs`, every pair. `positions` has
+    the one compared position on an axis, by the axis's letter (b batch items, h heads). It calls `progress(done,
+    total)` after each variant.
     """
 
     all_pairs: bool = False
@@ -41,13 +41,13 @@ DEFAULT = CompareOptions()
 
 @dataclass(frozen=True)
 class Comparison:
-    """Variants, computed, and each compared with the first (or every two, where that was asked for).
+    """Computed variants, each compared with the first (or every pair, on request).
 
-    Those with edits are compared with those before them too.
+    Edited variants are also compared with the unedited.
 
-    `shared_keys` are the keys that are varied and have one value in all variants, as text. `positions` has the one
-    position that is compared on an axis, by the letter of the axis (b batch items, h heads). `remarks` are what holds
-    of several variants, and is said once.
+    `shared_keys` are the varied keys with the same value in all variants, as text. `positions` has the one compared
+    position on an axis, by the axis's letter (b batch items, h heads). `remarks` concern several variants and appear
+    once.
     """
 
     variants: tuple[VariantResult, ...]
@@ -61,10 +61,10 @@ class Comparison:
 
 @dataclass(frozen=True)
 class OverSeeds:
-    """The statistics of the weights of variants that differ in their seed alone; `keys` has what else is varied.
+    """The statistics of the weights of variants that differ only in their seed; `keys` has the other varied keys.
 
-    `mean` and `standard_deviation` (of a sample: divided by their number less one) are those of the variants, each of
-    which counts as the mean of its rows. A statistic is NaN where a variant has no row with that number.
+    `mean` and `standard_deviation` (of a sample: divided by their number minus one) are over the variants, each of
+    which counts as the mean of its rows. A statistic is NaN if a variant has no row with that number.
     """
 
     keys: Mapping[str, str]
@@ -76,10 +76,10 @@ class OverSeeds:
 def compare(
     variants: Sequence[Variant], select: Sequence[str] | None = None, options: CompareOptions = DEFAULT
 ) -> Comparison:
-    """Compute the variants and compare the selected results, without a selection the default ones of each.
+    """Compute the variants and compare the selected results, by default each one's default results.
 
-    Raises AttnError, which names the variant, where one of them can't be computed, or where there is not enough memory
-    for all of them; UnknownNameError where no variant has a result or a step of a name.
+    Raises AttnError, which names the variant, if one of them can't be computed, or if there is not enough memory for
+    all of them; UnknownNameError if no variant has a result or a step of a name.
     """
     names = selected_names(variants, select)
     baselines = compared_with(variants, all_pairs=options.all_pairs)
@@ -111,7 +111,7 @@ def compare(
 def compared_with(variants: Sequence[Variant], *, all_pairs: bool) -> Sequence[Sequence[int]]:
     """The positions of the variants with which each is compared, all before its own.
 
-    It is the first one, and of a variant with edits the one that differs in them alone; with `all_pairs` every one.
+    It is the first one, and for an edited variant also the one that lacks only its edits; with `all_pairs` every one.
     """
     if all_pairs:
         return [range(position) for position in range(len(variants))]
@@ -120,9 +120,9 @@ def compared_with(variants: Sequence[Variant], *, all_pairs: bool) -> Sequence[S
 
 
 def selected_names(variants: Sequence[Variant], select: Sequence[str] | None) -> tuple[str, ...]:
-    """The selected names, each of which a variant computes; without a selection the default ones of all variants.
+    """The selected names, each of which some variant computes; by default all variants' default results.
 
-    Raises UnknownNameError where no variant has a name, AttnError where none computes that result.
+    Raises UnknownNameError if no variant has a name, AttnError if none computes that result.
     """
     if select is None:
         return tuple(dict.fromkeys(name for variant in variants for name in variant.problem.default_selection))
@@ -133,11 +133,11 @@ def selected_names(variants: Sequence[Variant], select: Sequence[str] | None) ->
 
 
 def _check_memory(variants: Sequence[Variant], names: Sequence[str], keep_all_steps: Container[int]) -> None:
-    """Raise AttnError where the steps that a comparison keeps of all variants are more than the memory there is.
+    """Raise AttnError if the steps that a comparison keeps exceed the available memory.
 
-    Of those with which others are compared (their positions are in `keep_all_steps`) these are all steps where the
-    problem is small; of others the selected ones, and the weights of a small problem. That each of them can be computed
-    is checked when it is.
+    For the variants that others are compared with (their positions are in `keep_all_steps`) these are all steps of a
+    small problem; for others the selected steps, and the weights of a small problem. Each computation checks its own
+    memory.
     """
     size = 0
     for position, variant in enumerate(variants):
@@ -154,7 +154,7 @@ def _check_memory(variants: Sequence[Variant], names: Sequence[str], keep_all_st
 
 
 def _compute(variant: Variant, names: Sequence[str], options: CompareOptions) -> VariantResult:
-    """The result of a variant, every step of it where it is small, and the statistics of its weights."""
+    """The result of a variant, with every step if it is small, and the statistics of its weights."""
     plan = plan_of(variant.problem)
     try:
         result = run(variant.problem, [name for name in names if plan.find(name) is not None], options=options.run)
@@ -166,9 +166,9 @@ def _compute(variant: Variant, names: Sequence[str], options: CompareOptions) ->
 
 
 def _with_selected_steps(one: VariantResult) -> VariantResult:
-    """The same without the steps that nothing reads any more.
+    """The same without steps that nothing uses any more.
 
-    What is kept are results, weights, masks, whose tables show which of them hides a cell, and steps with warnings.
+    It keeps results, weights, masks, whose tables show which of them hides a cell, and steps with warnings.
     """
     trace = one.result.trace
     kept = {trace[name].name for name in one.result.select} | {trace.plan.results.get(WEIGHTS)}
@@ -178,7 +178,7 @@ def _with_selected_steps(one: VariantResult) -> VariantResult:
 
 
 def _remarks(computed: Sequence[VariantResult]) -> tuple[str, ...]:
-    """What holds of several variants: labels that differ where the lengths agree."""
+    """Remarks on several variants: labels that differ while the lengths agree."""
     first = computed[0].result.trace.labels
     has_other_labels = any(
         len(first[letter]) == len(labels) and first[letter] != labels
@@ -191,9 +191,9 @@ def _remarks(computed: Sequence[VariantResult]) -> tuple[str, ...]:
 
 
 def over_seeds(comparison: Comparison) -> tuple[OverSeeds, ...]:
-    """The means and deviations of variants that differ in their seed alone, in the order in which these begin.
+    """The means and deviations of variants that differ only in their seed, in the order of first occurrence.
 
-    Variants whose seed is alone, or whose weights have no statistics, are not among them.
+    They exclude variants with a unique seed, and variants whose weights have no statistics.
     """
     groups: dict[tuple[tuple[str, str], ...], list[int]] = {}
     for position, one in enumerate(comparison.variants):
@@ -214,7 +214,7 @@ def _over_seeds(comparison: Comparison, keys: Mapping[str, str], positions: Posi
 
 
 def variant_means(comparison: Comparison, position: int) -> Mapping[str, float]:
-    """The mean of each statistic over the rows of a variant that are compared; NaN where it has none."""
+    """The mean of each statistic over a variant's compared rows; NaN if it has none."""
     one = comparison.variants[position]
     if one.statistics is None:
         return dict.fromkeys(STATISTICS, math.nan)
@@ -222,22 +222,22 @@ def variant_means(comparison: Comparison, position: int) -> Mapping[str, float]:
 
 
 def equal_variants(comparison: Comparison, name: str) -> tuple[Positions, ...]:
-    """The positions of the variants that compute a result, those with the same numbers together, in order.
+    """The positions of the variants that compute a result, grouped by equal numbers, in order.
 
-    Each group begins with the variant that the others are the same as. Numbers are the same as `changed` has it.
+    Each group begins with the variant that the others equal. `changed` decides which numbers are equal.
     """
     variants = enumerate(comparison.variants)
     return _groups(comparison, [position for position, one in variants if name in one.result.select], name)
 
 
 def equal_statistics(comparison: Comparison) -> tuple[Positions, ...]:
-    """The positions of the variants that have statistics of their weights, those with the same weights together."""
+    """The positions of the variants with statistics of their weights, grouped by equal weights."""
     variants = enumerate(comparison.variants)
     return _groups(comparison, [position for position, one in variants if one.statistics is not None], WEIGHTS)
 
 
 def _groups(comparison: Comparison, variants: Iterable[int], name: str) -> tuple[Positions, ...]:
-    """The positions of some variants with the same numbers of a result, in groups."""
+    """The positions of some variants, grouped by equal numbers of a result."""
     groups: list[tuple[Array, list[int]]] = []
     for position in variants:
         trace = comparison.variants[position].result.trace

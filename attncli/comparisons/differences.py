@@ -1,4 +1,4 @@
-"""How two variants differ: how much a result does, and the first step that does."""
+"""The differences of two variants: each result's, and the first step that differs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from attncli.render.rows import RowStatistics, changed, kl_divergence, reordered
 
 @dataclass(frozen=True)
 class VariantResult:
-    """A variant, computed; `statistics` are those of its weights, None where they were not computed or not kept.
+    """A computed variant; `statistics` are of its weights, None if they were not computed or not kept.
 
     `result.select` has the selected names that the variant computes: others may compute more.
     """
@@ -26,15 +26,14 @@ class VariantResult:
 
 @dataclass(frozen=True)
 class Difference:
-    """How much a result of two variants differs; `variants` has their positions, the first one is the baseline.
+    """The difference of a result in two variants; `variants` has their positions, the baseline first.
 
-    `max_abs` is the largest difference of two numbers, at `position`, whose labels are `labels`, where they are
-    `numbers`; it is NaN where one of them alone is NaN. Of weights, `row_count` is the number of rows, and
-    `reordered_count` that of rows in which the order of keys by weight changes. Of the rows that are distributions in
-    both (`distribution_count`) `total_variation` and `kl` (the baseline's divergence from the other, where finite, in
-    nats) are the largest of a row, and `infinite_kl_count` is the number of rows in which it is infinite. None of other
-    results. `reason` says why nothing can be compared: the shapes differ, or one of them lacks the result; then every
-    number is None.
+    `max_abs` is the largest difference of two numbers, at `position` with `labels`, where they are `numbers`; it is NaN
+    if only one of them is NaN. For weights, `row_count` is the number of rows, and `reordered_count` the number of rows
+    in which the order of keys by weight changes. Over the rows that are distributions in both (`distribution_count`),
+    `total_variation` and `kl` (the baseline's divergence from the other, where finite, in nats) are the largest of a
+    row, and `infinite_kl_count` is the number of rows in which it is infinite. Other results have None. `reason` says
+    why nothing can be compared: the shapes differ, or one of them lacks the result; then every number is None.
     """
 
     variants: tuple[int, int]
@@ -54,11 +53,11 @@ class Difference:
 
 @dataclass(frozen=True)
 class FirstDifference:
-    """The first step in which two variants differ, and a cell of it, with both numbers; `step` is None where none does.
+    """The first step in which two variants differ, and a cell of it, with both numbers; `step` is None if none does.
 
-    `only_in` is the position of the variant that has the step where the other has none of that name: there the number
-    is that of the step with the same role, such as scores that are not masked. `numbers` are None where the shapes
-    differ. `is_partial` is true of a large problem, of which only the steps that were kept are compared.
+    `only_in` is the position of the variant that has the step, if the other lacks it: its number then comes from the
+    step with the same role, such as scores that are not masked. `numbers` are None if the shapes differ. `is_partial`
+    is true for a large problem, which compares only kept steps.
     """
 
     variants: tuple[int, int]
@@ -73,7 +72,7 @@ class FirstDifference:
 def difference(
     name: str, pair: tuple[int, int], first: VariantResult, second: VariantResult, positions: Mapping[str, int]
 ) -> Difference:
-    """The difference of a result of two variants, `pair` in their comparison, at some positions on batch and heads."""
+    """The difference of a result in two variants, `pair` in their comparison, at some positions on batch and heads."""
     lacking = [one.variant.name for one in (first, second) if name not in one.result.select]
     if lacking:
         return Difference(pair, name, reason=f"not computed by {' and '.join(lacking)}")
@@ -96,10 +95,10 @@ def difference(
 
 
 def _shape_difference(first: Step, second: Step) -> str:
-    """Why the numbers of two steps can't be compared one by one; "" where they can.
+    """Why the numbers of two steps can't be compared one by one; "" if they can.
 
     Their lengths differ, or one has heads where the other has batch items. Features may have other letters: the output
-    has those of values (e) without `w_o`, and its own (o) with it.
+    has the values' (e) without `w_o`, and its own (o) with it.
     """
     if first.value.shape != second.value.shape:
         shapes = [format_lengths(step.value.shape) or "one number" for step in (first, second)]
@@ -113,13 +112,13 @@ def _shape_difference(first: Step, second: Step) -> str:
 def _cell(
     trace: Trace, step: Step, at: int, positions: Mapping[str, int], arrays: tuple[Array, Array]
 ) -> dict[str, Any]:
-    """The position of a cell in the whole step, its labels, and its numbers, from its index in the selected parts."""
+    """The position of a cell in the whole step, its labels, and its numbers, from its index in the selection."""
     cell, labels = trace.labelled(step, positions).cell(at)
     return {"position": cell, "labels": labels, "numbers": tuple(float(array.flat[at]) for array in arrays)}
 
 
 def _distances(before: Array, after: Array) -> Array:
-    """The difference of each two numbers; 0 of two NaN and of equal infinities, NaN where one of them alone is NaN."""
+    """The difference of each two numbers; 0 for two NaN and for equal infinities, NaN if only one is NaN."""
     wide = np.result_type(before.dtype, after.dtype, np.float64)
     before, after = before.astype(wide), after.astype(wide)
     is_same = (before == after) | (np.isnan(before) & np.isnan(after))
@@ -129,14 +128,14 @@ def _distances(before: Array, after: Array) -> Array:
 
 
 def _are_distributions(one: VariantResult, positions: Mapping[str, int]) -> Array:
-    """Which of the selected rows of the weights are distributions."""
-    assert one.statistics is not None  # the weights are there
+    """The selected rows of the weights that are distributions."""
+    assert one.statistics is not None  # the weights exist
     trace = one.result.trace
     return ~np.isnan(one.statistics.entropy[slices_at(trace, trace[WEIGHTS], positions)[:-1]])
 
 
 def _differences_of_rows(before: Array, after: Array, are_distributions: Array) -> Mapping[str, Any]:
-    """The fields of a Difference that compare rows of weights, of which some are distributions in both."""
+    """The fields of a Difference that compare rows of weights, some of which are distributions in both."""
     order = reordered(before, after)
     counts = {"row_count": order.size, "reordered_count": order.sum(), "distribution_count": are_distributions.sum()}
     found: dict[str, Any] = {name: int(count) for name, count in counts.items()}
@@ -155,12 +154,12 @@ def first_difference(
 ) -> FirstDifference:
     """The first step in which the traces of two variants, `pair` in their comparison, differ by more than rounding.
 
-    A step that one of them alone has is compared with the step of the same role in the other: scores that are not
-    masked, say. Indices are passed over: where queries are among the keys shows in what they see. The traces are
-    compared at some positions on batch and heads.
+    A step in only one of them is compared with the step of the same role in the other, for example scores that are not
+    masked. Indices are skipped: the positions of queries show in the keys they see. The traces are compared at some
+    positions on batch and heads.
     """
     is_partial = any(len(trace.steps) < len(trace.plan.nodes) for trace in (first, second))
-    other_shape = None  # a step that one alone has, and that the numbers in its place can't be compared with
+    other_shape = None  # a step of one trace whose numbers can't be compared with those of its role
     for steps, only_in in _steps_in_order(first, second):
         found = FirstDifference(pair, steps[only_in or 0].name, None if only_in is None else pair[only_in])
         found = replace(found, is_partial=is_partial)
@@ -177,7 +176,7 @@ def first_difference(
 
 
 def _steps_in_order(first: Trace, second: Trace) -> Iterator[tuple[tuple[Step, Step], int | None]]:
-    """The steps that are compared, in order: those of one name, or of one role, and which trace alone (0, 1) has it."""
+    """The steps to compare, in order: of the same name, or the same role, and the only trace (0, 1) with it."""
     traces = first, second
     in_role: tuple[dict[str, Step], dict[str, Step]] = {}, {}  # the last step of each role so far
     for name in _names_in_order(first, second):
@@ -199,7 +198,7 @@ def _steps_in_order(first: Trace, second: Trace) -> Iterator[tuple[tuple[Step, S
 
 
 def _names_in_order(first: Trace, second: Trace) -> Sequence[str]:
-    """The names of the steps of both traces, each once: those of the first, the others before the step they lead to."""
+    """The names of the steps of both traces, without duplicates: the first's, the others before the next shared one."""
     names, others = [], list(second.by_name)
     for name in first.by_name:
         if name in second.by_name:

@@ -1,4 +1,4 @@
-"""A comparison for readers: its sections, and what changed since an earlier result."""
+"""A comparison for readers: its sections, and the changes since an earlier result."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,12 +29,12 @@ from attncli.render.formats import OutputFormat
 from attncli.render.target import TextTarget
 from attncli.render.view import ComparisonView
 
-MAX_VARIANTS = 8  # whose tables and statistics a reader can compare; of more there is a summary
-MAX_OF_ONE_RESULT = 100  # variants that have tables where one result is selected
-MAX_NUMBERS = 5000  # of all tables together
-MAX_UNASKED = 200  # numbers of the tables of a result, which fit a screen; more are shown where they are asked for
-MAX_ROWS = 20  # of the statistics, likewise
-_PAGE = "attncli.comparisons.page:comparison_page"  # which reads this report
+MAX_VARIANTS = 8  # variants whose tables and statistics a reader can compare; above that there is a summary
+MAX_OF_ONE_RESULT = 100  # variants that have tables if one result is selected
+MAX_NUMBERS = 5000  # numbers of all tables together
+MAX_UNASKED = 200  # numbers of a result's tables, which fit a screen; larger ones are shown on request
+MAX_ROWS = 20  # rows of the statistics, likewise
+_PAGE = "attncli.comparisons.page:comparison_page"  # a reader of this report
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,13 @@ class DifferenceWriter:
     decimals: int
 
     def sections(self) -> Iterator[Section]:
-        """A section for each variant with which others are compared, in whose remarks the differences are."""
+        """A section for each baseline variant, with the differences as remarks."""
         for heading_of_all, variants in self.differences():
             lines = [(f"{label}: {first}", *(f"  {line}" for line in others)) for label, first, *others in variants]
             yield Section(heading_of_all, remarks=tuple(line for own in lines for line in own))
 
     def differences(self) -> Iterator[tuple[str, Sequence[Sequence[str]]]]:
-        """A title for each variant with which others are compared, and of each of them the label and lines of text."""
+        """A title for each baseline variant, and the label and lines of text of each variant compared with it."""
         pairs = [first.variants for first in self.comparison.first_differences]
         for baseline in dict.fromkeys(pair[0] for pair in pairs):
             variants = [(self.labels[pair[1]], *self._lines(pair)) for pair in pairs if pair[0] == baseline]
@@ -60,7 +60,7 @@ class DifferenceWriter:
 
     @property
     def verdict(self) -> str:
-        """What differs most, of the last result that differs, and where these variants differ first; in one line.
+        """The largest difference of the last result that differs, and where these variants first differ; in one line.
 
         `sparsemax differs from softmax: output by up to 0.1 at [cat, e1], 0.5 → 0.6; first difference at weights`
         """
@@ -75,7 +75,7 @@ class DifferenceWriter:
         return f"{other} {self._differs} from {baseline}: {self._difference_and_first(most)}"
 
     def verdict_of(self, name: str) -> str:
-        """What differs most of one result, for a page: what comes first is short, the numbers follow a semicolon.
+        """The largest difference of one result, for a page: a short statement, then numbers after a semicolon.
 
         `temperature 4 differs most from 0.25; weights by up to 0.5 at [cat, sat], 0.9 → 0.4; first difference at …`
         """
@@ -92,7 +92,7 @@ class DifferenceWriter:
         return f"{variants}; {self._difference_and_first(most)}"
 
     def _largest(self, name: str) -> Difference | None:
-        """The largest difference of a result; None where all variants have the same."""
+        """The largest difference of a result; None if all variants have the same."""
         found = (each for each in self.comparison.differences if each.name == name and not self._is_same(each))
         return max(found, key=_size, default=None)
 
@@ -101,7 +101,7 @@ class DifferenceWriter:
         return "differs" if len(self.labels) == 2 else "differs most"
 
     def _difference_and_first(self, most: Difference) -> str:
-        """How large a difference is and where, and where its variants differ first."""
+        """The size and position of a difference, and where its variants first differ."""
         name = most.name
         (first,) = [each for each in self.comparison.first_differences if each.variants == most.variants]
         if most.max_abs is None:
@@ -112,12 +112,12 @@ class DifferenceWriter:
         return f"{what}; {self.first_difference(first)}"
 
     def _name(self, position: int) -> str:
-        """The label of a variant where that is a word, otherwise its name."""
+        """The label of a variant if it is a word, otherwise its name."""
         label = self.labels[position]
         return label if label[:1].isalpha() else self.comparison.variants[position].variant.name
 
     def _lines(self, pair: tuple[int, int]) -> Iterator[str]:
-        """The lines of two variants: where they first differ, and how much each result differs."""
+        """The lines of two variants: where they first differ, and each result's difference."""
         (first,) = [found for found in self.comparison.first_differences if found.variants == pair]
         yield self.first_difference(first)
         differences = [found for found in self.comparison.differences if found.variants == pair]
@@ -132,12 +132,12 @@ class DifferenceWriter:
                 yield f"{found.name}: {self._rounding(found) if found in same else self.difference(found)}"
 
     def _rounding(self, found: Difference) -> str:
-        """The difference of a result that rounding explains: `the same but for rounding, up to 1.1921e−07`."""
+        """The difference of a result that is only rounding: `the same but for rounding, up to 1.1921e−07`."""
         assert found.max_abs is not None  # the results were compared
         return f"the same but for rounding, up to {self._number(found.max_abs)}"
 
     def first_difference(self, first: FirstDifference) -> str:
-        """Where two variants first differ: `first difference at masked_scores[cat, sat]: 0.5 → −∞`."""
+        """The position of the first difference: `first difference at masked_scores[cat, sat]: 0.5 → −∞`."""
         if first.step is None:
             return f"the same in every step{' that was kept' if first.is_partial else ''}"
         cell = f"[{', '.join(first.labels)}]" if first.labels else ""
@@ -150,7 +150,7 @@ class DifferenceWriter:
         return text if first.numbers is not None else f"{text}, whose shapes differ"
 
     def difference(self, found: Difference) -> str:
-        """How much a result differs: `largest difference 0.1 at [cat, sat], 0.5 → 0.6; total variation 0.2`."""
+        """The difference of a result: `largest difference 0.1 at [cat, sat], 0.5 → 0.6; total variation 0.2`."""
         if found.reason or found.max_abs is None:
             return found.reason
         largest = f"largest difference {self._number(found.max_abs)} at [{', '.join(found.labels)}]"
@@ -171,7 +171,7 @@ class DifferenceWriter:
 
     @cached_property
     def _groups(self) -> Mapping[str, Sequence[Sequence[int]]]:
-        """The variants that have the same numbers of each result."""
+        """The variants with the same numbers of each result."""
         return {name: equal_variants(self.comparison, name) for name in self.comparison.select}
 
     def _is_same(self, found: Difference) -> bool:
@@ -186,15 +186,15 @@ class DifferenceWriter:
 
 
 def _size(found: Difference) -> float:
-    """How large a difference is, to find the largest: infinite where numbers can't be subtracted."""
+    """The size of a difference, to find the largest: infinite if numbers can't be subtracted."""
     return math.inf if found.max_abs is None or math.isnan(found.max_abs) else found.max_abs
 
 
 def comparison_sections(comparison: Comparison, view: ComparisonView) -> Iterator[Section]:
-    """The verdict, the variants, what differs, and below it results and statistics; of many a summary in their place.
+    """The verdict, the variants, the differences, then results and statistics; for many variants a summary instead.
 
-    Of results and statistics that are too long for a screen it is said how to see them, unless the view shows all. Many
-    variants have tables where one result of few numbers is selected.
+    Results and statistics too long for a screen are replaced by the way to see them, unless the view shows all. Many
+    variants have tables if one result with few numbers is selected.
     """
     labels, count = variant_labels(comparison), len(comparison.variants)
     writer = DifferenceWriter(comparison, labels, view.decimals)
@@ -227,7 +227,7 @@ def comparison_sections(comparison: Comparison, view: ComparisonView) -> Iterato
 
 
 def _numbers(comparison: Comparison, name: str) -> Iterator[int]:
-    """How many numbers of a result each variant that has it shows."""
+    """How many numbers of a result each variant shows."""
     for one in comparison.variants:
         if name in one.result.select:
             trace = one.result.trace
@@ -235,7 +235,7 @@ def _numbers(comparison: Comparison, name: str) -> Iterator[int]:
 
 
 def _left_out(comparison: Comparison, names: Sequence[str]) -> Iterator[str]:
-    """How large the results are whose tables are left out, and what shows them."""
+    """The sizes of the results whose tables are left out, and the option to show them."""
     for name in names:
         trace = next(one.result.trace for one in comparison.variants if name in one.result.select)
         lengths = format_lengths(value_at(trace, trace[name], comparison.positions).shape)
@@ -270,7 +270,7 @@ def render_comparison(
 
 
 def _with_legend(tables: Sequence[Section], labels: Sequence[str]) -> Iterator[Section]:
-    """The sections, the last one that has marks with what they mean."""
+    """The sections, the last one with marks followed by their meaning."""
     last = max((at for at, section in enumerate(tables) if any(map(_has_marks, section.grids))), default=None)
     for at, section in enumerate(tables):
         legend = (f"{LEGEND}, from {labels[0]}",) if at == last else ()

@@ -1,4 +1,4 @@
-"""The figure of a comparison: the tables of its variants side by side, and below them their differences."""
+"""The figure of a comparison: the tables of its variants side by side, and their differences below."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ MINUS = "−"
 
 @dataclass(frozen=True)
 class ComparisonFigure:
-    """A comparison that is drawn, and how."""
+    """A comparison to draw, and how."""
 
     comparison: Comparison
     view: ComparisonView
@@ -37,7 +37,7 @@ class ComparisonFigure:
     def groups(self) -> Iterator[TableGroup]:
         """A group of panels for each slice of each result, and one for the differences from the first variant.
 
-        Variants of other shapes have groups of their own; what is the same in all is drawn once.
+        Variants of other shapes have their own groups; tables shared by all are drawn once.
         """
         comparison, labels = self.comparison, variant_labels(self.comparison)
         for name in comparison.select:
@@ -57,7 +57,7 @@ class ComparisonFigure:
 
 
 def _tables(comparison: Comparison, position: int, name: str) -> Iterator[Grid]:
-    """The tables of a result of a variant, equal tokens without numbers: on an axis the position tells them apart."""
+    """The tables of a variant's result, repeated tokens without numbers: on an axis the position distinguishes them."""
     view = View(comparison.variants[position].result, positions=comparison.positions)
     tables = list(selected_tables(view, name))
     has_signs = any(table.signs is not None for table in tables)
@@ -67,13 +67,13 @@ def _tables(comparison: Comparison, position: int, name: str) -> Iterator[Grid]:
 def _groups_of_slice(
     figure: ComparisonFigure, name: str, labels: Sequence[str], slices: dict[int, Grid]
 ) -> Iterator[TableGroup]:
-    """The group of a slice of a result of several variants, by position, and that of the differences from the first."""
+    """The group of a slice of several variants' result, by position, and of the differences from the first."""
     shapes = dict.fromkeys(table.values.shape for table in slices.values())
     for shape in shapes:
         own = {position: table for position, table in slices.items() if table.values.shape == shape}
         first, *others = own
         title = LABEL_SEPARATOR.join(filter(None, [name, own[first].slice_label]))
-        is_one = len(slices) == 1  # what all variants have, or one of them alone
+        is_one = len(slices) == 1  # shared by all variants, or computed by only one
         names = {at: "" if is_one else table_title(figure.comparison, labels, at) for at in own}
         yield _group(figure, title, [replace(own[at], slice_label=names[at]) for at in own])
         if others and own[first].signs is None:
@@ -86,7 +86,7 @@ def _groups_of_slice(
 
 
 def _group(figure: ComparisonFigure, title: str, tables: Sequence[Grid]) -> TableGroup:
-    """Panels under a title; those of a row share their colours."""
+    """Panels under a title; those in a row share their colours."""
     return TableGroup(
         title=title,
         subtitle="",

@@ -23,15 +23,15 @@ VARIANT = "variant"
 def _long_table(comparison: Comparison, target: TextTarget = TEXT_FILE, *, delimiter: str) -> Iterator[str]:
     """One table of every variant of a comparison: the header and the rows of each variant.
 
-    The columns are the variant, each varied key, the batch item and the head (0 where there is no such axis), the
-    query and the key, and each selected result; of results with features, such as the output, the feature in place of
-    the key. A result that a variant lacks has empty cells.
+    The columns are the variant, each varied key, the batch item and the head (0 without such an axis), the query and
+    the key, and each selected result; results with features, such as the output, have the feature in place of the key.
+    Cells of a result that a variant lacks are empty.
     """
     entries, as_text = _entry_columns(comparison), texts_for(target)
     delimiter = delimiter_of(comparison.variants[0].result.trace.problem, delimiter)
     keys = list(dict.fromkeys(chain.from_iterable(one.variant.keys for one in comparison.variants)))
     others = {VARIANT, BATCH, HEAD, *entries, *comparison.select}
-    key_columns = [f"varied_{key}" if key in others else key for key in keys]  # two columns can't have one name
+    key_columns = [f"varied_{key}" if key in others else key for key in keys]  # two columns can't share a name
     yield delimited_rows([[VARIANT, *key_columns, BATCH, HEAD, *entries, *comparison.select]], delimiter)
     for one in comparison.variants:
         texts = [one.variant.name, *(one.variant.keys.get(key, "") for key in keys)]
@@ -40,9 +40,9 @@ def _long_table(comparison: Comparison, target: TextTarget = TEXT_FILE, *, delim
 
 
 def _entry_columns(comparison: Comparison) -> tuple[str, ...]:
-    """The columns of the entries that every selected result has a number for: `query` and `key`.
+    """The columns of the entries that every selected result has numbers for: `query` and `key`.
 
-    Raises AttnError where results differ in that, or where one has two axes of features, such as a matrix of weights.
+    Raises AttnError if results differ in that, or if one has two axes of features, such as a matrix of weights.
     """
     traces = {name: one.result.trace for one in comparison.variants for name in one.result.select}
     steps = {name: traces[name][name] for name in comparison.select}

@@ -1,4 +1,4 @@
-"""What a comparison found, as an object of names and numbers."""
+"""The findings of a comparison, as an object of names and numbers."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -30,12 +30,12 @@ def compare_object(comparison: Comparison) -> dict[str, Any]:
 
 
 def _over_seeds(found: OverSeeds, names: Sequence[str]) -> dict[str, Any]:
-    """The mean and the standard deviation of each statistic of variants that differ in their seed alone."""
+    """The mean and the standard deviation of each statistic of variants that differ only in their seed."""
     return {**vars(found), "variants": [names[at] for at in found.variants]}
 
 
 def _variant(one: VariantResult, comparison: Comparison) -> dict[str, Any]:
-    """A variant: what was varied, how it came about, its labels, its selected results, and its statistics."""
+    """A variant: its varied keys, facts about its run, its labels, its selected results, and its statistics."""
     trace, view = one.result.trace, View(one.result, positions=comparison.positions)
     content: dict[str, Any] = {
         "name": one.variant.name,
@@ -55,7 +55,7 @@ def _variant(one: VariantResult, comparison: Comparison) -> dict[str, Any]:
 
 
 def _difference(difference: Difference, names: Sequence[str]) -> dict[str, Any]:
-    """The difference of a result of two variants; null where there is none to say."""
+    """The difference of a result in two variants; fields without a value are null."""
     leading = {
         "variants": [names[at] for at in difference.variants],
         "name": difference.name,
@@ -76,7 +76,7 @@ def _first_difference(difference: FirstDifference, names: Sequence[str]) -> dict
 
 
 def compare_schema() -> Schema:
-    """The schema of what `attn compare --json` writes.
+    """The schema of `attn compare --json`.
 
     >>> compare_schema()["required"][2:4]
     ['variants', 'differences']

@@ -1,4 +1,4 @@
-"""The page of a comparison: the tables of variants with linked cells, their differences, and what the variants are."""
+"""The page of a comparison: the tables of variants with linked cells, their differences, and descriptions."""
 
 from collections.abc import Iterator, Sequence
 from math import isnan
@@ -17,15 +17,15 @@ from attncli.render.tables import selected_tables
 from attncli.render.view import View
 
 FORMAT = "attn.comparison_page/1"
-MOST_NUMBERS = 500_000  # of all tables of a page
+MOST_NUMBERS = 500_000  # numbers of all tables of a page
 
 
 def comparison_page(comparison: Comparison, decimals: int, own_title: str = "") -> dict[str, Any]:
-    """The object of the page; raises AttnError where the tables have more numbers than a page has room for.
+    """The object of the page; raises AttnError if the tables have more numbers than a page has room for.
 
-    - `about` are texts of what the variants have in common; `verdict` says what differs, where there is no result.
+    - `about` are texts on the common properties of the variants; `verdict` gives the difference if there is no result.
     - `differences`: `[title, variants]`, of each variant that differs its label and lines of text.
-    - `keys`: what is varied, `{name, values, numbers}`, the values as text; numbers are null unless all are numbers.
+    - `keys`: the varied keys, `{name, values, numbers}`, the values as text; numbers are null unless all are numbers.
     - `variants`: `{label, title, keys, statistics}`, the values by key, and the means of the statistics, null where
       there is none.
     - `results`: `{name, verdict, are_weights, nouns, tables}`, the verdict says what differs most, nouns are those of
@@ -59,7 +59,7 @@ def comparison_page(comparison: Comparison, decimals: int, own_title: str = "") 
 
 
 def _check_size(comparison: Comparison) -> None:
-    """Raise AttnError where there are more numbers than a page has room for."""
+    """Raise AttnError if there are more numbers than a page has room for."""
     count = sum(
         value_at(one.result.trace, one.result.trace[name], comparison.positions).size
         for one in comparison.variants
@@ -72,7 +72,7 @@ def _check_size(comparison: Comparison) -> None:
 
 
 def _key_object(comparison: Comparison, key: str) -> dict[str, Any]:
-    """What is varied, its values in order, and their numbers where each of them is one."""
+    """A varied key, its values in order, and their numbers if each of them is one."""
     values = list(dict.fromkeys(one.variant.keys.get(key, "") for one in comparison.variants))
     numbers = [_number(value) for value in values]
     return {"name": key, "values": values, "numbers": None if None in numbers else numbers}
@@ -88,7 +88,7 @@ def _number(text: str) -> float | None:
 
 
 def _means(comparison: Comparison, position: int) -> dict[str, float | None]:
-    """The means of the statistics of a variant, over its rows of weights; None where it has none."""
+    """The means of the statistics of a variant, over its rows of weights; None if it has none."""
     found = variant_means(comparison, position)
     return {name: None if isnan(found[name]) else found[name] for name in STATISTICS}
 
@@ -107,7 +107,7 @@ def _result_object(comparison: Comparison, name: str) -> dict[str, Any]:
 
 
 def _tables(comparison: Comparison, position: int, name: str) -> Iterator[dict[str, Any]]:
-    """The tables of a result of one variant; none where it does not have the result."""
+    """The tables of one variant's result; none if it lacks the result."""
     result = comparison.variants[position].result
     if name in result.select:
         yield from map(table_object, selected_tables(View(result, positions=comparison.positions), name))

@@ -1,4 +1,4 @@
-"""The tables of a comparison: how variants are called, their results, statistics, and a summary of many."""
+"""The tables of a comparison: labels of variants, their results, statistics, and a summary of many."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,10 +21,10 @@ from attncli.render.statistics import COLUMNS, TITLE, statistics_grid, statistic
 from attncli.render.tables import selected_tables, slices_of_axes
 from attncli.render.view import View
 
-MAX_LABEL_WIDTH = 16  # so that a table of statistics fits 80 columns
-GAP = "  "  # between the number of a variant and its name, and between the label of a query and that of a variant
-NOUNS = {CONVENTION: "convention"}  # of keys that are not keys of a problem
-MAX_LISTED = 8  # variants that a title or a list has; of more there is a table that names them
+MAX_LABEL_WIDTH = 16  # with which a table of statistics fits 80 columns
+GAP = "  "  # between a variant's number and name, and between a query's and a variant's label
+NOUNS = {CONVENTION: "convention"}  # nouns for keys outside a problem
+MAX_LISTED = 8  # variants that a title or a list names; above that a table names them
 MEANING_OF_SEEDS = "±: the standard deviation of a sample (n − 1); each seed counts as the mean of its rows"
 NO_MEAN = "NaN: in some variant no row is a distribution"
 MEAN, TOTAL_VARIATION = "effective keys", "total variation"
@@ -33,12 +33,12 @@ Labels = Sequence[str]
 
 
 def variant_labels(comparison: Comparison) -> tuple[str, ...]:
-    """A short label for each variant: the value of the one key that varies, its name, or a number from 1."""
+    """A short label for each variant: the value of the only varied key, its name, or a number from 1."""
     choices = [tuple(one.variant.name for one in comparison.variants)]
     if len(varied_keys(comparison)) == 1:
         values = value_labels(comparison)
         says_what = all(value[:1].isalpha() and value not in ("true", "false", *NOTHING) for value in values)
-        choices.insert(0 if says_what else 1, values)  # the name of an operator does by itself, a number does not
+        choices.insert(0 if says_what else 1, values)  # the name of an operator is clear by itself, a number is not
         if varied_keys(comparison) == [FILE]:
             choices += [
                 tuple(PurePath(value).name for value in values),
@@ -59,13 +59,13 @@ def value_labels(comparison: Comparison) -> tuple[str, ...]:
 
 
 def table_title(comparison: Comparison, labels: Labels, position: int) -> str:
-    """The title of a variant's table: its label, with its name where that is a number."""
+    """The title of a variant's table: its label, with its name if the label is a number."""
     name = comparison.variants[position].variant.name
     return f"{labels[position]}{GAP}{name}" if labels == _numbers(comparison) else labels[position]
 
 
 def row_labels(comparison: Comparison, labels: Labels) -> tuple[str, ...]:
-    """The rows of a table of all variants: the values, which the corner names, behind the numbers that are labels."""
+    """The rows of a table of all variants: the values, named by the corner, after numeric labels."""
     values = value_labels(comparison)
     if labels != _numbers(comparison):
         return values
@@ -73,7 +73,7 @@ def row_labels(comparison: Comparison, labels: Labels) -> tuple[str, ...]:
 
 
 def varied_keys(comparison: Comparison) -> Sequence[str]:
-    """The keys of which variants have different values."""
+    """The keys on which variants differ."""
     keys = dict.fromkeys(key for one in comparison.variants for key in one.variant.keys)
     return [key for key in keys if key not in comparison.shared_keys]
 
@@ -84,7 +84,7 @@ def _numbers(comparison: Comparison) -> tuple[str, ...]:
 
 
 def heading(comparison: Comparison) -> str:
-    """The pipeline of all variants; of several what they have in common: `scaled_dot → … → weighted_sum`, or ""."""
+    """The pipeline of all variants, or its common stages: `scaled_dot → … → weighted_sum`, or ""."""
     headings = _headings(comparison)
     if len(headings) == 1:
         return headings.pop()
@@ -101,7 +101,7 @@ def _headings(comparison: Comparison) -> set[str]:
 
 
 def title(comparison: Comparison) -> str:
-    """How many variants there are, of which keys, and the values of one: `2 variants of scale: 0.5, 1`."""
+    """The number of variants, their varied keys, and the values of a single one: `2 variants of scale: 0.5, 1`."""
     keys, count = varied_keys(comparison), len(comparison.variants)
     of = f" of {join_words([NOUNS.get(key, key) for key in keys])}" if keys else ""
     values = f": {', '.join(value_labels(comparison))}" if len(keys) == 1 and count <= MAX_LISTED else ""
@@ -109,7 +109,7 @@ def title(comparison: Comparison) -> str:
 
 
 def variant_lines(comparison: Comparison, labels: Labels) -> tuple[str, ...]:
-    """The names of numbered variants, what all have in common, and what a reader should know of each."""
+    """The names of numbered variants, their common values, and remarks on each."""
     has_numbers = labels == _numbers(comparison)
     positions = (
         range(len(labels)) if len(labels) <= MAX_LISTED and (has_numbers or len(varied_keys(comparison)) != 1) else ()
@@ -121,9 +121,9 @@ def variant_lines(comparison: Comparison, labels: Labels) -> tuple[str, ...]:
 
 
 def _remarks(comparison: Comparison, labels: Labels) -> Iterator[str]:
-    """What a reader should know of some variants, each remark once, behind the variants that it is of.
+    """Remarks on some variants, each once, after the variants' names.
 
-    It is what their conventions read otherwise, where the heading does not say it, and what these do not have.
+    They say what conventions changed, unless the heading does, and what conventions lack.
     """
     labels_of_remark: dict[str, list[str]] = {}
     is_in_heading = len(_headings(comparison)) == 1
@@ -138,7 +138,7 @@ def _remarks(comparison: Comparison, labels: Labels) -> Iterator[str]:
 
 
 def result_sections(comparison: Comparison, labels: Labels, names: Sequence[str]) -> Iterator[Section]:
-    """The sections of results: one for each batch item and head; one line for what all have in common."""
+    """The sections of results: one for each batch item and head; one line for results shared by all."""
     for name in names:
         groups = equal_variants(comparison, name)
         count = len(comparison.variants)
@@ -151,7 +151,7 @@ def result_sections(comparison: Comparison, labels: Labels, names: Sequence[str]
 def _result_sections(
     comparison: Comparison, name: str, groups: Sequence[Sequence[int]], labels: Labels
 ) -> Iterator[Section]:
-    """A section for each slice of a result that differs, of the first variant of each group."""
+    """A section for each slice of a result that differs, from the first variant of each group."""
     views = {first: View(comparison.variants[first].result, positions=comparison.positions) for first, *_ in groups}
     tables = {position: list(selected_tables(view, name)) for position, view in views.items()}
     slices = [tuple(grid.slice_label for grid in grids) for grids in tables.values()]
@@ -160,7 +160,7 @@ def _result_sections(
             Section(_joined(name, label), _together(comparison, labels, dict(zip(tables, grids, strict=True))))
             for label, grids in zip(slices[0], zip(*tables.values(), strict=True), strict=True)
         ]
-    else:  # of other numbers of heads or batch items, which have no tables in common
+    else:  # other numbers of heads or batch items share no tables
         named = (
             replace(grid, slice_label=_joined(labels[position], grid.slice_label))
             for position, grids in tables.items()
@@ -176,7 +176,7 @@ def _with_remarks(sections: Sequence[Section], remarks: Sequence[str]) -> Iterat
 
 
 def _same_remarks(groups: Sequence[Sequence[int]], labels: Labels) -> list[str]:
-    """Which variants have the same numbers, of which the first one alone is shown: `the same: 1, 2 and 4`."""
+    """The variants with the same numbers, of which only the first is shown: `the same: 1, 2 and 4`."""
     return [f"the same: {join_words([labels[position] for position in group])}" for group in groups if len(group) > 1]
 
 
@@ -185,9 +185,9 @@ def _joined(*parts: str) -> str:
 
 
 def _together(comparison: Comparison, labels: Labels, grids: Mapping[int, Grid]) -> tuple[Grid, ...]:
-    """One slice of a result of several variants, by their positions: what differs from the first one is marked.
+    """One slice of several variants' result, by position; differences from the first one are marked.
 
-    Tables of one row are the rows of one table.
+    Tables of one row become the rows of one table.
     """
     first = next(iter(grids.values()))
     marked = [grid if grid is first else mark_grid(grid, first) for grid in grids.values()]
@@ -198,7 +198,7 @@ def _together(comparison: Comparison, labels: Labels, grids: Mapping[int, Grid])
 
 
 def _stacked(grids: Sequence[Grid], labels: Labels) -> Grid:
-    """Tables of one row as one, whose rows have these labels, and their own where they differ."""
+    """One-row tables as one table, with these row labels, and their own if they differ."""
     first = grids[0]
     has_one_label = len({grid.rows for grid in grids}) == 1
     own = (_joined(label, *grid.rows) for label, grid in zip(labels, grids, strict=True))
@@ -214,9 +214,9 @@ def _stacked(grids: Sequence[Grid], labels: Labels) -> Grid:
 
 
 def statistics_sections(comparison: Comparison, labels: Labels) -> Iterator[Section]:
-    """A section for each batch item and head; of variants with the same statistics the first one alone is in it.
+    """A section for each batch item and head; variants with the same statistics appear once, as the first.
 
-    Of variants of other numbers of queries or heads there is none.
+    Variants with other numbers of queries or heads have none.
     """
     groups = equal_statistics(comparison)
     shown = [first for first, *_ in groups]
@@ -238,7 +238,7 @@ def _trace(comparison: Comparison, position: int) -> Trace:
 
 
 def _statistics_grid(comparison: Comparison, shown: Sequence[int], labels: Labels, index: tuple[int, ...]) -> Grid:
-    """The table of one batch item and head, marked against the first variant; with one a row is that of a query."""
+    """The table of one batch item and head, marked against the first variant; for a single variant a row is a query."""
     queries = _trace(comparison, shown[0]).numbered_labels["n"]
     widths = max(map(cell_len, queries), default=0), max(cell_len(labels[position]) for position in shown)
     rows = []
@@ -246,7 +246,7 @@ def _statistics_grid(comparison: Comparison, shown: Sequence[int], labels: Label
         for number, position in enumerate(shown):
             label = f"{_padded('' if number else query, widths[0])}{GAP}{_padded(labels[position], widths[1])}"
             statistics = comparison.variants[position].statistics
-            assert statistics is not None  # the groups have those that have some
+            assert statistics is not None  # the groups contain variants with statistics
             keys = _trace(comparison, position).numbered_labels["m"]
             rows.append(statistics_row(label if len(shown) > 1 else query, statistics, (*index, at), keys))
     grid = statistics_grid(rows, "query  variant" if len(shown) > 1 else "query")
@@ -259,7 +259,7 @@ def _statistics_grid(comparison: Comparison, shown: Sequence[int], labels: Label
 
 
 def _changed_rows(before: Array, after: Array) -> Array:
-    """Which rows of weights [n m] differ, by more than rounding in their type; all where the shapes do."""
+    """The rows of weights [n m] that differ by more than rounding in their type; all if the shapes do."""
     if before.shape != after.shape:
         return np.ones(len(after), bool)
     return np.asarray(changed(before, after).any(axis=-1))
@@ -272,7 +272,7 @@ def _padded(text: str, width: int) -> str:
 def summary_section(comparison: Comparison, labels: Labels) -> Section:
     """A table with a row for each variant: the mean of its effective keys, and its differences from the first.
 
-    Remarks say what the columns mean, at which steps the variants differ first, and what shows more.
+    Remarks give the meaning of the columns, the steps at which the variants first differ, and the way to see more.
     """
     differences = {(found.variants[1], found.name): found for found in comparison.differences if found.variants[0] == 0}
     columns = [MEAN, TOTAL_VARIATION, *comparison.select]
@@ -293,7 +293,7 @@ def summary_section(comparison: Comparison, labels: Labels) -> Section:
 def _largest_differences(
     differences: Mapping[tuple[int, str], Difference], position: int, names: Sequence[str]
 ) -> list[float]:
-    """The largest total variation of a row of weights, and the largest difference of each result, from the first."""
+    """The largest total variation of a row of weights, and each result's largest difference, from the first."""
     if position == 0:
         return [0.0] * (1 + len(names))
     found = [differences.get((position, name)) for name in (WEIGHTS, *names)]
@@ -302,7 +302,7 @@ def _largest_differences(
 
 
 def _summary_remarks(comparison: Comparison, grid: Grid) -> Iterator[str]:
-    """What the columns mean, where the variants first differ from the first, and what shows all numbers."""
+    """The meaning of the columns, where the variants first differ from the first, and how to see all numbers."""
     first = comparison.variants[0].variant.name
     meanings = {MEAN: "the mean of all rows", TOTAL_VARIATION: f"the largest of a row, from {first}"}
     explained = [f"{column}: {meaning}" for column, meaning in meanings.items() if column in grid.columns]

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """What is shown of a worked example, and how."""
+    """What to show of a worked example, and how."""
 
-    save_command: str = ""  # that writes the example to a file, where it is one of the package
-    part: int | None = None  # the one part that is shown, counted from 1
+    save_command: str = ""  # writes the example to a file, if the package has it
+    part: int | None = None  # the only part to show, counted from 1
     precision: int | None = None
     explain: bool = False
 
@@ -51,9 +51,7 @@ def _complete_name() -> Sequence[str]:
 
 @with_output_options("format", "json", "output", "guide", is_written=writes_documents, has_every_file=True)
 def demo(
-    name: str = argument(
-        "Which worked example, or a file of your own.", "NAME|FILE", "tutorial", complete=_complete_name
-    ),
+    name: str = argument("A worked example, or your own file.", "NAME|FILE", "tutorial", complete=_complete_name),
     *,
     list_all: bool = flag("List the worked examples by topic.", "--list"),
     save: str | None = option("Write the example to a new file, to start from; - prints it.", metavar="FILE"),
@@ -62,7 +60,7 @@ def demo(
     step: bool = flag("Wait for Enter after each part, as on a terminal.", "--step", is_listed=False),
     part: int | None = option("Show one part, counted from 1.", metavar="N"),
     explain: bool = flag("Show every step of each part.", "--explain", "-e"),
-    precision: int | None = option("Decimals; default those of the example, or 4.", metavar="DIGITS"),
+    precision: int | None = option("Decimals; default: the example's, or 4.", metavar="DIGITS"),
     output_options: OutputOptions,
     max_size: MaxSize = None,
     strict: Strict = False,
@@ -77,7 +75,7 @@ def demo(
     if list_all:
         _write_list(examples.by_topic())
     elif save is not None:
-        if save in examples.names():  # which attn demo would show in place of the file
+        if save in examples.names():  # attn demo would show this one in place of the file
             raise AttnError(f"{save} is a worked example itself", where="--save", hint=f"write --save {save}.yaml")
         command = f"attn demo {shlex.quote(save)}"
         write_new_file(examples.text(name), save, "--save", force=force, command=command)
@@ -104,7 +102,7 @@ def demo(
 
 
 def _check_options(instead: Mapping[str, bool], shown: Mapping[str, bool]) -> None:
-    """Raise AttnError if options contradict each other: those that show no example, and those that say what is shown.
+    """Raise AttnError if options contradict each other: those that show no example, and those for showing one.
 
     Both have the options by name, and whether each is given.
     """
@@ -123,7 +121,7 @@ def _check_options(instead: Mapping[str, bool], shown: Mapping[str, bool]) -> No
 
 
 def _write_list(topics: Mapping[str, Mapping[str, str]]) -> None:
-    """Write the name of each example and what it teaches, in columns that are the same under every topic."""
+    """Write the name of each example and its subject, in columns that all topics share."""
     from attncli.render.document import pairs_document
     from attncli.render.formats import terminal
 
@@ -154,7 +152,7 @@ def _write_problem(name: str, part: int | None, options: OutputOptions, max_size
 
 
 def _write_report(report: "ExampleReport", file: str, options: OutputOptions, *, is_paced: bool) -> None:
-    """Write the report of the example in a file; exit status 1 where a number is not the expected one."""
+    """Write the report of the example in a file; exit status 1 if a number differs from the expected one."""
     from attncli.demos.document import document_pages, example_answer
     from attncli.io.output_files import atomic_write_file
     from attncli.render.target import TEXT_FILE
@@ -177,16 +175,16 @@ def _write_report(report: "ExampleReport", file: str, options: OutputOptions, *,
 
 
 def _notes(report: "ExampleReport") -> Iterator[str]:
-    """The warnings of every part, with its title where it has one."""
+    """The warnings of every part, with its title if it has one."""
     for part in report.parts:
         for note in part.view.result.trace.notes:
             yield f"{part.title}: {note}" if part.title else note
 
 
 def make_report(example: "Example", options: ReportOptions) -> "ExampleReport":
-    """Compute the parts that are shown and compare them with the numbers that are expected.
+    """Compute the shown parts and compare them with the expected numbers.
 
-    Raises AttnError where the example has no such part, or the precision is out of range.
+    Raises AttnError if the example has no such part, or the precision is out of range.
     """
     from attncli.demos.document import ExampleReport
 
@@ -207,7 +205,7 @@ def make_report(example: "Example", options: ReportOptions) -> "ExampleReport":
 
 
 def _find_part(example: "Example", number: int) -> "Part":
-    """A part by its number; raises AttnError where there is none."""
+    """A part by its number; raises AttnError if there is none."""
     count = len(example.parts)
     if not 1 <= number <= count:
         hint = f"expected 1 to {count}" if count > 1 else "there is one part"
@@ -216,7 +214,7 @@ def _find_part(example: "Example", number: int) -> "Part":
 
 
 def _decimals(example: "Example", options: ReportOptions) -> int:
-    """The decimals of the option, otherwise those of the example, otherwise the usual ones."""
+    """The decimals of the option, otherwise the example's, otherwise the usual ones."""
     if options.precision is not None:
         return OutputOptions(precision=options.precision).decimals
     try:
@@ -257,7 +255,7 @@ def _make_part(example: "Example", part: "Part", decimals: int, *, explain: bool
 
 
 def _names(example: "Example", part: "Part") -> list[str]:
-    """The names of the results of a part that are shown; raises AttnError where one is unknown."""
+    """The names of the shown results of a part; raises AttnError if one is unknown."""
     from attncli.plan.build import plan_of
 
     plan = plan_of(part.problem)
@@ -278,7 +276,7 @@ def _names(example: "Example", part: "Part") -> list[str]:
 
 
 def _cells(part: "Part") -> "tuple[Cell, ...]":
-    """The cells whose arithmetic is shown; raises AttnError if the part has no cell of that name."""
+    """The cells with shown arithmetic; raises AttnError if the part has no such cell."""
     from attncli.render.view import parse_cell
 
     try:
@@ -289,7 +287,7 @@ def _cells(part: "Part") -> "tuple[Cell, ...]":
 
 
 def _check(part: "Part") -> "CheckReport | None":
-    """The check of what is expected of a part; None where that is nothing. Raises AttnError where it can't be made."""
+    """The check of a part's expected numbers; None without any. Raises AttnError if it fails."""
     from attncli.checks.check import check_expected
     from attncli.checks.report import CheckOptions
     from attncli.io.expected import read_expected

@@ -1,4 +1,4 @@
-"""A worked example: its parts, the commands that reproduce them, and how expected numbers compare."""
+"""A worked example: its parts, the commands that reproduce them, and the comparison with expected numbers."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -37,10 +37,10 @@ from attncli.render.target import TextTarget, text_width
 from attncli.render.view import View, selected_value
 
 DEMO_FORMAT = "attn.demo/1"
-PUBLISHED, EXPECTED = "published", "expected"  # numbers that somebody published, and the reference's own
+PUBLISHED, EXPECTED = "published", "expected"  # published numbers, and the reference's own
 RULE, PROMPT = "── ", "$ "  # before the title of a part, and before a command
-PLOT_ROWS = 11  # of the plot of all parts: with the verdict a page shows it
-NARROW_TYPES = ("float16", "bfloat16", "float32")  # which may have fewer digits than were printed
+PLOT_ROWS = 11  # rows of the plot of all parts: it fits a page with the verdict
+NARROW_TYPES = ("float16", "bfloat16", "float32")  # may have fewer digits than were printed
 
 TitledTables = Sequence[tuple[str, Grid]]
 
@@ -53,14 +53,14 @@ class PartReport:
     about: str
     command: str  # `attn compute …`, which shows the same tables
     view: View
-    check: CheckReport | None = None  # of its numbers with those expected; None where none are
-    worked: View | None = None  # the view of the cell whose arithmetic is shown
-    worked_command: str = ""  # which shows the same arithmetic
+    check: CheckReport | None = None  # compares its numbers with the expected ones; None without any
+    worked: View | None = None  # the view of the cell with shown arithmetic
+    worked_command: str = ""  # shows the same arithmetic
     numpy: Mapping[str, str] = field(default_factory=dict)  # lines of NumPy, by the name of the result
     arrows_from_key: bool | None = None  # whether arrows of the largest weights lead to the query; None for no arrows
 
     def is_brief(self, elsewhere: Collection[str]) -> bool:
-        """Whether it shows nothing but the results that are shown elsewhere, and is a line and its command."""
+        """Whether all its results are shown elsewhere, so that it is only a line and its command."""
         shows_more = self.view.explain or self.numpy or self.worked is not None or self.arrows_from_key is not None
         return not shows_more and set(self.view.names) <= set(elsewhere)
 
@@ -72,37 +72,37 @@ class ExampleReport:
     title: str
     about: str
     paper: str
-    source: str  # who published the expected numbers; empty where nobody did
-    save_command: str  # that writes the example to a file
+    source: str  # publisher of the expected numbers; empty without one
+    save_command: str  # writes the example to a file
     parts: Sequence[PartReport]
-    first_number: int | None = 1  # of the parts, where they are numbered
-    together: Sequence[str] = ()  # the results of every part that are shown in one table at the end
-    curve: str | None = None  # the result of every part that is plotted at the end
+    first_number: int | None = 1  # number of the first part, if they are numbered
+    together: Sequence[str] = ()  # results of every part shown in one table at the end
+    curve: str | None = None  # result of every part plotted at the end
 
     @property
     def checks(self) -> list[CheckReport]:
-        """The checks of all parts of which numbers are expected, in order."""
+        """The checks of all parts with expected numbers, in order."""
         return [part.check for part in self.parts if part.check is not None]
 
     @property
     def differs(self) -> bool:
-        """Whether any number is not the expected one."""
+        """Whether any number differs from the expected one."""
         return not all(check.agrees for check in self.checks)
 
     @property
     def adjective(self) -> str:
-        """What the expected numbers are: `published`, or only `expected`."""
+        """The adjective of the expected numbers: `published`, or only `expected`."""
         return PUBLISHED if self.source else EXPECTED
 
 
 def example_answer(report: ExampleReport) -> Answer:
-    """The answer of `attn demo`: a section for each part, the last with what all parts are shown in; or the numbers."""
+    """The answer of `attn demo`: a section for each part, the last with the shared tables; or the numbers."""
     decimals = report.parts[0].view.decimals
     return Answer(lambda: Document(_sections(report), decimals, report.title), lambda: _object(report))
 
 
 def _object(report: ExampleReport) -> Mapping[str, Any]:
-    """The example as names and numbers: the results of each part, and how they compare."""
+    """The example as names and numbers: the results of each part, and the comparison."""
     parts = [
         {
             "title": part.title,
@@ -119,7 +119,7 @@ def _object(report: ExampleReport) -> Mapping[str, Any]:
 
 
 def _sections(report: ExampleReport) -> Iterator[Section]:
-    """A section for each part; the first begins with what the example is about."""
+    """A section for each part; the first begins with the subject of the example."""
     elsewhere = [*report.together, *filter(None, [report.curve])]
     for position, part in enumerate(report.parts):
         blocks: list[Block] = []
@@ -156,7 +156,7 @@ def _end_blocks(report: ExampleReport) -> Iterator[Block]:
 
 
 def verdict(checks: Sequence[CheckReport], adjective: str) -> Statement | None:
-    """How many numbers differ, or that all agree; None where none is expected."""
+    """How many numbers differ, or that all agree; None without expected numbers."""
     count, differ = sum(check.count for check in checks), sum(check.differ for check in checks)
     if not count:
         return None
@@ -171,9 +171,9 @@ def verdict(checks: Sequence[CheckReport], adjective: str) -> Statement | None:
 
 
 def _part_section(part: PartReport, number: str, adjective: str, elsewhere: Collection[str]) -> Section:
-    """One part: what it is about, the command that reproduces it, its results, and which numbers differ.
+    """One part: its subject, the command that reproduces it, its results, and its wrong numbers.
 
-    `number` comes before its title; the results named in `elsewhere` are not shown here.
+    `number` precedes its title; the results named in `elsewhere` are not shown here.
     """
     is_brief = part.is_brief(elsewhere)
     title = ": ".join(filter(None, (part.title, part.about.strip()))) if is_brief else part.title
@@ -200,14 +200,14 @@ def _part_blocks(part: PartReport, about: str, adjective: str, elsewhere: Collec
 
 
 def _paragraph(text: str) -> Iterator[Block]:
-    """Text that is wrapped to the width of a screen; elsewhere its lines stay as the author broke them."""
+    """Text wrapped to the width of a screen; elsewhere it keeps the author's line breaks."""
     if text.strip():
         lines = tuple(text.strip().split("\n"))
         yield Fitted(lambda target: [Lines((" ".join(lines),) if target.width else lines)])
 
 
 def _command(command: str) -> Iterator[Block]:
-    """A command on one line, however long, so that it can be copied."""
+    """A command on one line, however long, for copying."""
     if command:
         yield _code([f"{PROMPT}{command}"], "cyan")
 
@@ -217,7 +217,7 @@ def _code(lines: Iterable[str], style: str = "") -> Lines:
 
 
 def _tables(shown: Sequence[Section], view: View) -> Iterator[Block]:
-    """Tables side by side where they fit; the steps of an explanation one below the other."""
+    """Tables side by side if they fit; the steps of an explanation one below the other."""
     if view.explain:
         for section in shown:
             yield EMPTY_LINE
@@ -239,7 +239,7 @@ def _by_slice(section: Section) -> Iterator[Section]:
 
 
 def _arrow_lines(found: Iterable[tuple[str, Sequence[str]]], width: int) -> Iterator[str]:
-    """The lines of arrows, as many in each as fit; those of a head begin a line."""
+    """The lines of arrows, as many in each as fit; each head begins a line."""
     for label, texts in found:
         line = ""
         for text in texts:
@@ -254,7 +254,7 @@ def _arrow_lines(found: Iterable[tuple[str, Sequence[str]]], width: int) -> Iter
 
 
 def _steps(part: PartReport) -> Iterator[Block]:
-    """The lines of NumPy of each result, or without any its formula, and below them the arithmetic of the cell."""
+    """The lines of NumPy of each result, or else its formula, then the arithmetic of the cell."""
     trace = part.view.result.trace
     worked = {} if part.worked is None else {section.title: section for section in sections(part.worked)}
     for name in dict.fromkeys([*part.numpy, *part.view.result.select]):
@@ -269,7 +269,7 @@ def _steps(part: PartReport) -> Iterator[Block]:
 
 
 def _computed_step(trace: Trace, name: str) -> Step:
-    """The step that computes a result, which the steps after it may return unchanged."""
+    """The step that computes a result, which later steps may return unchanged."""
     step = trace[name]
     while step.is_identity:
         step = trace[step.inputs["x"]]
@@ -277,7 +277,7 @@ def _computed_step(trace: Trace, name: str) -> Step:
 
 
 def _join_row_tables(sections: Iterable[Section], decimals: int) -> Iterator[Section]:
-    """The sections; those next to each other that have one row of the same columns are joined to one without a title.
+    """The sections; adjacent ones with one row of the same columns are joined, without a title.
 
     The rows of the joined table have the titles of the sections.
     """
@@ -290,7 +290,7 @@ def _join_row_tables(sections: Iterable[Section], decimals: int) -> Iterator[Sec
 
 
 def _row_and_columns(section: Section) -> tuple[str, tuple[str, ...]] | None:
-    """The label of the one row and those of the columns; None for a section of more, or with something to read."""
+    """The labels of the only row and of the columns; None for a section with more rows, or with text."""
     if len(section.grids) != 1 or section.formula or section.arithmetic or section.remarks:
         return None
     (grid,) = section.grids
@@ -299,9 +299,9 @@ def _row_and_columns(section: Section) -> tuple[str, tuple[str, ...]] | None:
 
 
 def _stack_rows(quantities: Sequence[TitledTables], decimals: int) -> Grid:
-    """One table of tables that have one row and the same columns, each row under its title.
+    """One table from one-row tables with the same columns, each row under its title.
 
-    The rows of one quantity have the same decimals, those of another have their own.
+    The rows of one quantity share their decimals; other quantities have their own.
     """
     values = [np.concatenate([table.values for _, table in tables]) for tables in quantities]
     texts = [align_numbers(rows, decimals) for rows in values]
@@ -317,15 +317,15 @@ def _stack_rows(quantities: Sequence[TitledTables], decimals: int) -> Grid:
 
 
 def _fraction_width(cell: str) -> int:
-    """How many characters of a cell follow its whole number, spaces among them."""
+    """How many characters of a cell follow its integer digits, including spaces."""
     return len(cell) - len(cell.partition(".")[0].rstrip())
 
 
 def together(parts: Sequence[PartReport], names: Sequence[str]) -> Iterator[Section]:
-    """Results of every part: where each part has one row, a table of a row for each, otherwise tables side by side.
+    """Results of every part: one-row results in a table with a row each, others as tables side by side.
 
-    A result that is the same in all parts is one row, under its name, of the table that follows. Raises AttnError
-    where the parts have different queries.
+    A result shared by all parts is one row, under its name, of the next table. Raises AttnError if the parts have
+    different queries.
     """
     decimals = parts[0].view.decimals
     same: list[TitledTables] = []
@@ -346,7 +346,7 @@ def together(parts: Sequence[PartReport], names: Sequence[str]) -> Iterator[Sect
 
 
 def _with_columns(tables: TitledTables) -> Grid:
-    """Tables of the same rows as one table, its columns under the titles of the parts: `causal, head 0, e1`."""
+    """Tables with the same rows as one table, with columns under the parts' titles: `causal, head 0, e1`."""
     rows = tables[0][1].rows
     if any(table.rows != rows for _, table in tables):
         raise AttnError("the parts have different queries, so they can't be side by side", where="together")
@@ -359,10 +359,10 @@ def _with_columns(tables: TitledTables) -> Grid:
 
 
 def curve_of_parts(parts: Sequence[PartReport], name: str) -> Plot:
-    """The plot of a result of one feature, a curve for each part, with the values that it fits as points.
+    """The plot of a result with one feature, a curve for each part, with the values that it fits as points.
 
-    The labels of the queries and of the keys are the numbers on the horizontal axis; raises AttnError where they are
-    none, or where there are several features or heads.
+    The labels of the queries and of the keys are the numbers on the horizontal axis; raises AttnError if they are not
+    numbers, or if there are several features or heads.
     """
     traces = [(part.title or name, part.view.result.trace) for part in parts]
     curves = [Series(title, _numbers(trace.labels["n"]), _column(trace[name].value)) for title, trace in traces]
@@ -391,7 +391,7 @@ def _column(value: Array) -> Array:
     return value[:, 0]
 
 
-MAX_LINES = 20  # of a piece, with its title: a terminal of 24 lines shows it
+MAX_LINES = 20  # lines of a page, with its title: a terminal of 24 lines shows it
 LAST_LINES = 2  # the verdict, and what to type next
 
 
@@ -408,7 +408,7 @@ def document_pages(document: Document, target: TextTarget) -> Iterator[str]:
 
 
 def _parts(chunks: Iterable[str]) -> Iterator[str]:
-    """The chunks of a text, those that continue one joined to it: others begin with an empty line."""
+    """The chunks of a text, each joined with its continuations: others begin with an empty line."""
     part = ""
     for chunk in chunks:
         if part and chunk.startswith("\n"):
@@ -419,7 +419,7 @@ def _parts(chunks: Iterable[str]) -> Iterator[str]:
 
 
 def _pages_of_part(part: str, width: int) -> Iterator[str]:
-    """Paragraphs of a part, as many at once as fit; the last lines, a verdict and what is next, are not left alone."""
+    """Paragraphs of a part, as many at once as fit; the last lines, a verdict and the next command, stay together."""
     paragraphs = part.strip("\n").split("\n\n")
     if len(paragraphs) > 1 and len(paragraphs[-1].splitlines()) <= LAST_LINES:
         paragraphs[-2:] = ["\n\n".join(paragraphs[-2:])]
@@ -436,7 +436,7 @@ def _pages_of_part(part: str, width: int) -> Iterator[str]:
 
 
 def _blocks(paragraph: str, width: int) -> Iterator[str]:
-    """A paragraph and the empty line before it; one that is too long is split before its titles and commands."""
+    """A paragraph and the empty line before it; a longer one is split before its titles and commands."""
     text = f"\n{paragraph}\n"
     if _height(text, width) < MAX_LINES:
         yield text
@@ -453,5 +453,5 @@ def _blocks(paragraph: str, width: int) -> Iterator[str]:
 
 
 def _height(text: str, width: int) -> int:
-    """The lines of a screen that a text takes: longer ones are wrapped."""
+    """The lines of a screen that a text takes: longer ones wrap."""
     return sum(max(1, -(-line_width(line) // width)) for line in text.splitlines())

@@ -1,1 +1,1 @@
-"""Engines: they run a plan on a problem's arrays and give a trace, whole or in blocks."""
+"""Engines: they run a plan on a problem's arrays and return a trace, whole or in blocks."""

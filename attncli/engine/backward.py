@@ -1,8 +1,7 @@
-"""The backward pass in blocks: gradients of tables for some queries at a time, of which what they add up to is kept.
+"""The backward pass in blocks: gradients of tables for some queries at a time, of which only sums are kept.
 
-A block evaluates the nodes of both passes, sliced: in whole rows, or where weights are exponentials by their sum, in
-tiles, from the log-sum-exp and the sum of each row that the forward pass has. Source: Dao 2023 (FlashAttention-2),
-algorithm 2.
+A block evaluates slices of the nodes of both passes: in whole rows, or if weights are exponentials over their sum, in
+tiles, from each row's log-sum-exp and sum in the forward pass. Source: Dao 2023 (FlashAttention-2), algorithm 2.
 """
 
 import math
@@ -41,16 +40,16 @@ from attncli.problem.fields import CONTEXT, LSE, OUTPUT
 from attncli.problem.spec import ProblemSpec
 
 ROW_SUMS = "sums of dA∘A over the keys"
-LANES = 4  # blocks of the same heads are added up in so many parts: whatever the number of workers, the sum is the same
-TABLES_OF_TILE = 4  # that are in the caches together: weights, scores, and their gradients
+LANES = 4  # partial sums of blocks of the same heads: the sum does not depend on the number of workers
+TABLES_OF_TILE = 4  # tables in the caches together: weights, scores, and their gradients
 
 
 @dataclass(frozen=True)
 class BackwardParts:
-    """The gradients that are computed before blocks, in blocks, and after them, each in order.
+    """The gradients to compute before blocks, in blocks, and after them, each in order.
 
-    `recomputed` are the nodes of the forward pass that blocks read; `kept` the gradients that leave them. Those in
-    `whole` are of tables that are read by the indices of queries and keys: a block has a summand of each number.
+    `recomputed` are the forward nodes that blocks read; `kept` are the gradients that leave blocks. Those in `whole`
+    belong to tables that indices of queries and keys look up: a block has a summand for each number.
     """
 
     before: Sequence[Node]
@@ -62,7 +61,7 @@ class BackwardParts:
 
 
 def split_backward(plan: Plan, forward: PlanParts, select: Collection[str]) -> BackwardParts:
-    """The parts of a plan's gradients that are needed; `forward` are those of its forward pass."""
+    """The required parts of a plan's gradients; `forward` are its forward pass's."""
     needed, tables = plan.needed_for(select), {node.name for node in forward.in_blocks}
     read_in_blocks, in_blocks, whole, later = tables - {CONTEXT}, dict[str, Node](), set[str](), set[str]()
     gradients = [node for node in plan.nodes if node.stage == GRADIENT and node.name in needed]
@@ -89,12 +88,12 @@ def split_backward(plan: Plan, forward: PlanParts, select: Collection[str]) -> B
 
 
 def _is_of_table(gradient: Node, source: Node) -> bool:
-    """Whether a gradient is that of a table whose rows or cells are read by indices."""
+    """Whether a gradient belongs to a table that is read by index."""
     return source.is_lookup and source.axes[-2:] == gradient.axes[-2:]
 
 
 def _recomputed(plan: Plan, gradients: Collection[Node], tables: Collection[str]) -> Sequence[Node]:
-    """Those of the nodes `tables` that gradients are computed from, in order."""
+    """Those of the nodes `tables` that gradients need, in order."""
     pending, found = [name for node in gradients for name in node.inputs.values()], set[str]()
     while pending:
         name = pending.pop()
@@ -106,7 +105,7 @@ def _recomputed(plan: Plan, gradients: Collection[Node], tables: Collection[str]
 
 
 def run_backward(plan: Plan, problem: ProblemSpec, select: Sequence[str], options: RunOptions) -> BlockwiseRun:
-    """The forward pass in blocks, and the gradients that are selected, with those on the way that are not tables."""
+    """The forward pass in blocks, and the selected gradients, with intermediate ones that are not tables."""
     forward = replace(problem, grad_output=None)
     forward_plan = plan_of(forward)
     names = [name for name in dict.fromkeys((*select, OUTPUT, LSE)) if forward_plan.find(name) is not None]
@@ -133,20 +132,20 @@ def _given(plan: Plan) -> Sequence[Node]:
 
 
 def _with_repeats(nodes: Sequence[Node], plan: Plan, values: Values) -> Sequence[Node]:
-    """The nodes, after the repeated keys and values that they read, which the forward pass repeats block by block."""
+    """The nodes, after their repeated keys and values, which the forward pass repeats block by block."""
     read = {name for node in nodes for name in node.inputs.values() if name not in values}
     return [*(n for n in plan.nodes if n.name in read and n.function is repeat_kv), *nodes]
 
 
 @dataclass(frozen=True)
 class _Exponentials:
-    """How tiles have weights and the gradients of scores without whole rows, by the online form of a normalizer."""
+    """Weights and gradients of scores in tiles, without whole rows, by a normalizer's online form."""
 
     record: OperatorRecord
     parameters: Mapping[str, Any]
 
     def compute(self, node: Node, values: Values) -> Array | None:
-        """The value of the node of the normalizer or of its derivative; None of any other."""
+        """The value of the normalizer's node or of its derivative's; None for any other."""
         rule = self.record.online
         assert rule is not None
         assert rule.gradient is not None
@@ -162,9 +161,9 @@ class _Exponentials:
 
 @dataclass(frozen=True)
 class BackwardTask:
-    """The arrays that blocks read, the nodes that they evaluate, and how: in tiles, or without `exponentials` in rows.
+    """The arrays that blocks read, and the nodes that they evaluate: in tiles, or without `exponentials` in rows.
 
-    With `every_key` rows have all keys, also those that are masked for the whole block.
+    With `every_key` rows have all keys, also those that are masked in the whole block.
     """
 
     plan: BlockPlan
@@ -176,12 +175,12 @@ class BackwardTask:
 
     @property
     def dtype(self) -> Any:
-        """The type in which what blocks add up to is added."""
+        """The type of the blocks' sums."""
         precision = self.plan.precision
         return np.dtype(precision.widened_name if self.exponentials is None else precision.accumulation_dtype)
 
     def values(self, block: Block, sizes: BlockSizes) -> Iterator[tuple[slice, Values]]:
-        """The gradients of a block that are kept, for one range of keys after another."""
+        """The kept gradients of a block, for one range of keys after another."""
         arrays = self.plan.inputs_of_block(block, with_query_axis=True)
         arrays |= self.plan.inputs_of_block(block, with_query_axis=False)
         keys = self.plan.lengths.keys
@@ -198,7 +197,7 @@ class BackwardTask:
                 yield slice(tile.first, tile.end), found
 
     def _compute_rows(self, values: Values) -> Values:
-        """The gradients as the dense engine computes them; those that are added up not yet rounded."""
+        """The gradients as in the dense engine; sums are not yet rounded."""
         precision, names = self.plan.precision, [node.name for node in self.parts.kept]
         for node in self.nodes:
             compute = evaluate_wide if precision.has_wide_tables or node.name in names else evaluate
@@ -206,7 +205,7 @@ class BackwardTask:
         return {name: values[name] for name in names}
 
     def _compute_tile(self, values: Values, exponentials: _Exponentials, *, is_first: bool, is_masked: bool) -> Values:
-        """The gradients from a tile; that of the sink, which every tile has after its keys, from the first one."""
+        """The gradients from a tile; every tile has the sink after its keys, but only the first one's counts."""
         for node in self.nodes:
             if node.function is with_column_sink and not is_first:
                 continue
@@ -219,7 +218,7 @@ class BackwardTask:
 
 
 def _call(node: Node, values: Values) -> Array:
-    """The value of a node, in the type of its arguments; those of its inner quantities are kept."""
+    """The value of a node, in its arguments' type; it keeps inner quantities."""
     arguments: dict[str, Any] = node.arguments(values)
     if node.taps:
 
@@ -251,20 +250,20 @@ def make_task(
     if exponentials is not None:
         context, nodes = plan[CONTEXT], [with_digits_of(node, precision) for node in nodes if node.name != CONTEXT]
         sums = np.vecdot(values[f"grad_{context.name}"], values[context.name])
-        rows = {ROW_SUMS: sums, LSE: np.where(np.isneginf(values[LSE]), 0, values[LSE])}  # rows without keys
+        rows = {ROW_SUMS: sums, LSE: np.where(np.isneginf(values[LSE]), 0, values[LSE])}  # finite for rows without keys
         inputs |= {name: BlockInput(name, row[..., None], (*context.letters[:-1], "1")) for name, row in rows.items()}
     every_key = has_tables or block_plan.fill is not None
     return BackwardTask(block_plan, parts, nodes, forward.numbers_per_pair, exponentials, every_key)
 
 
 def _adds_up_sinks(node: Node, plan: Plan) -> bool:
-    """Whether a sum is over keys and the sink, as that of a temperature: every tile would add the sink again."""
+    """Whether a sum is over keys and the sink, such as a temperature's: every tile would add the sink again."""
     reads = {plan.by_name[name].function for name in node.inputs.values()}
     return with_column in reads and node.function is not with_column_sink
 
 
 def _exponentials(plan: Plan, blocks: BlockPlan, values: Values, problem: ProblemSpec) -> _Exponentials | None:
-    """How tiles have weights and gradients; None where they can't.
+    """The way to compute weights and gradients in tiles; None if it is impossible.
 
     Numbers that are not finite need whole rows, and a half type has too few digits for the log-sum-exp.
     """
@@ -298,7 +297,7 @@ def _tile_keys(task: BackwardTask, sizes: BlockSizes) -> int:
 
 
 def _lanes(task: BackwardTask, sizes: BlockSizes) -> Sequence[Sequence[Block]]:
-    """The blocks in parts, each of some heads, of which one worker adds up the gradients in order."""
+    """The blocks in lanes, each of some heads; one worker sums a lane's gradients in order."""
     lengths, rows = task.plan.lengths, _rows(task, sizes)
     if task.exponentials is None:
         keys, cells = lengths.keys * task.numbers_per_pair, sizes.row_cells
@@ -312,9 +311,9 @@ def _lanes(task: BackwardTask, sizes: BlockSizes) -> Sequence[Sequence[Block]]:
 
 
 class _Sums:
-    """The gradients that blocks add up to: lanes are added in order, and so each sum has the same last digits.
+    """The sums of blocks' gradients: lanes are added in order, so that each sum has the same last digits.
 
-    What a block has alone, as the gradient of its queries, needs no sum of a lane.
+    A gradient that only one block has, such as its queries', needs no lane sum.
     """
 
     def __init__(self, task: BackwardTask, options: RunOptions) -> None:
@@ -331,18 +330,18 @@ class _Sums:
         self._added = 0
 
     def _stored_dtype(self, node: Node) -> Any:
-        """The type of an array: that of results, or where several blocks add to it, that of sums."""
+        """The type of an array: the results', or the sums' if several blocks add to it."""
         return np.dtype(self.task.plan.precision.numpy_name) if self._is_own(node) else self.task.dtype
 
     def _is_own(self, node: Node) -> bool:
-        """Whether each block has its own part of a gradient, to which no other block adds."""
+        """Whether each block has its own slice of a gradient."""
         lengths, along = self.task.plan.lengths, dict(node.axes)
         heads = along.get("h", along.get("g", 1))
         has_axes = (along.get("b", 1), heads, along.get("n")) == (lengths.items, lengths.heads, lengths.queries)
         return has_axes and node.name not in self.task.parts.whole
 
     def _index(self, node: Node, block: Block, keys: slice = ALL) -> tuple[slice, ...]:
-        """The index of what a block adds to in the whole array of a node."""
+        """The index of a block's slice in the whole array of a node."""
         groups = self.task.plan.groups
         along = {"b": block.items, "h": block.heads, "n": block.queries, "m": keys}
         if block.heads != ALL:
@@ -352,7 +351,7 @@ class _Sums:
         return tuple(along.get(letter, ALL) if length > 1 else ALL for letter, length in node.axes)
 
     def run(self, problem: ProblemSpec, options: RunOptions) -> Values:
-        """Compute every block; the gradients, rounded."""
+        """Compute every block; returns the rounded gradients."""
         try:
             run_all([partial(self._compute, number) for number in range(len(self.lanes))], threads_of(options))
         finally:
@@ -360,9 +359,9 @@ class _Sums:
         return {name: problem.precision.round(value) for name, value in self.totals.items()}
 
     def _compute(self, number: int) -> None:
-        """Compute the blocks of a lane, and add what they have to the whole, after those before it."""
+        """Compute the blocks of a lane, and add their sums to the whole, after earlier lanes."""
         sums, nodes = dict[str, Array](), {node.name: node for node in self.task.parts.kept}
-        with np.errstate(all="ignore"):  # of this thread
+        with np.errstate(all="ignore"):  # per thread
             for block in self.lanes[number]:
                 for keys, found in self.task.values(block, self.sizes):
                     if self._stopped.is_set():
@@ -380,7 +379,7 @@ class _Sums:
                     self.progress(self._added, len(self.lanes))
 
     def _add(self, node: Node, block: Block, keys: slice, value: Array, sums: Values) -> None:
-        """Add what a block has of a gradient to its place, or to the sum of its lane."""
+        """Add a block's gradient to its slice, or to its lane's sum."""
         total = self.totals[node.name]
         if self._is_own(node):
             total[self._index(node, block, keys)] += self.task.plan.precision.round(value)

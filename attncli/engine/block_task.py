@@ -1,4 +1,4 @@
-"""The task of a worker: one block, from the arrays that every block reads and the parts that belong to this one."""
+"""The task of a worker: one block, from the arrays that every block reads and this block's slices."""
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from attncli.problem.fields import CONTEXT, LSE
 
 @dataclass(frozen=True)
 class BlockResult:
-    """The values of the selected nodes of a block, which queries attend to anything, and the range of keys computed.
+    """The values of a block's selected nodes, the queries that attend to any key, and the computed range of keys.
 
-    A value that was written to its place is not among them. Where blocks end before scores are masked, it is not known
-    what attends to anything.
+    A value that was already written to its array is not among them. If blocks end before scores are masked, it is
+    unknown which queries attend to any key.
     """
 
     values: Mapping[str, Array]
@@ -27,23 +27,23 @@ class BlockResult:
 
 @dataclass(frozen=True)
 class Output:
-    """The array of the whole context, with the letters of its axes, where workers of this process write to it."""
+    """The array of the whole context, with the letters of its axes, if workers of this process write to it."""
 
     value: Array
     axes: Letters
 
     def part(self, block: Block) -> Array:
-        """The part of a block."""
+        """The slice of a block."""
         part: Array = self.value[block.index(self.axes)]
         return part
 
 
 @dataclass(frozen=True)
 class BlockTask:
-    """The arrays that every block reads, and how a block is computed: in tiles, or in whole rows of the nodes `names`.
+    """The arrays that every block reads, and how to compute a block: in tiles, or in whole rows of the nodes `names`.
 
-    With `every_key` rows have all keys, also those that are masked for the whole block. Tiles have the context, and
-    the log-sum-exp where it is named; they write the context to an `output`; without it, it is a value of the result.
+    With `every_key` rows have all keys, also those that are masked in the whole block. Tiles compute the context, and
+    the log-sum-exp if it is named. They write the context to `output`; without it the result has the context.
     """
 
     plan: BlockPlan
@@ -53,11 +53,11 @@ class BlockTask:
     output: Output | None = None
 
     def query_inputs(self, block: Block) -> dict[str, Array]:
-        """The parts that belong to the queries of a block."""
+        """The slices for the queries of a block."""
         return self.plan.inputs_of_block(block, with_query_axis=True)
 
     def steps(self, block: Block, query_inputs: Mapping[str, Array]) -> Generator[None, None, BlockResult]:
-        """Compute a block from the parts that belong to its queries; a caller may stop at each yield."""
+        """Compute a block from its slices; a caller may stop at each yield."""
         arrays = self.plan.inputs_of_block(block, with_query_axis=False) | dict(query_inputs)
         with np.errstate(all="ignore"):
             if self.tile_plan is not None:
@@ -79,9 +79,9 @@ class BlockTask:
 
 
 def _compute_rows(plan: BlockPlan, arrays: Values, names: Sequence[str]) -> Values:
-    """The values of the named nodes of a block, as the dense engine computes them; those of half types not yet rounded.
+    """The values of the named nodes of a block, as in the dense engine; half types are not yet rounded.
 
-    `arrays` are the parts of all inputs that belong to the block.
+    `arrays` are the block's slices of all inputs.
     """
     values, selected = dict(arrays), set(names)
     compute_node = evaluate_wide if plan.precision.has_wide_tables else evaluate

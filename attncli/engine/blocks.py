@@ -1,4 +1,4 @@
-"""Blocks: ranges of batch items, heads and queries, the part of a plan that they evaluate, and of each array."""
+"""Blocks: ranges of batch items, heads and queries, their nodes of a plan, and their slices of arrays."""
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -20,15 +20,15 @@ from attncli.plan.graph import Node, Plan
 from attncli.problem.fields import LSE, WEIGHTS
 
 ALL = slice(None)
-FEW_ROWS = 8  # blocks of fewer have as many heads as one of so many: reading the keys takes most of their time
-MIN_BLOCKS = 2  # so that there is work for two workers
-FEW_BLOCKS = 8  # of fewer, one that is left over takes much of the time
+FEW_ROWS = 8  # blocks of fewer queries have as many heads as blocks of so many: reading keys dominates their time
+MIN_BLOCKS = 2  # work for two workers
+FEW_BLOCKS = 8  # of fewer blocks, a last one alone takes much of the time
 Values = dict[str, Array]
 
 
 @dataclass(frozen=True)
 class Lengths:
-    """How many batch items, query heads, key heads, queries and keys there are."""
+    """The numbers of batch items, query heads, key heads, queries and keys."""
 
     items: int
     heads: int
@@ -55,8 +55,8 @@ class Block:
 class BlockInput:
     """An array that the nodes of a block read, with the letters of its axes.
 
-    A lookup table is read by the indices of queries and keys: its rows and columns stay whole. What `is_shared` is not
-    repeated for the query heads that share a key head.
+    Indices of queries and keys look up a lookup table: its rows and columns stay whole. An array that `is_shared` is
+    not repeated for the query heads that share a key head.
     """
 
     name: str
@@ -71,12 +71,12 @@ class BlockInput:
         return "n" in self.axes and not self.is_lookup
 
     def astype(self, dtype: str) -> "BlockInput":
-        """The same with floating-point numbers in another type."""
+        """The same array, with floats in another type."""
         value = astype_float(self.value, dtype)
         return self if value is self.value else replace(self, value=value)
 
     def slice_block(self, block: Block, groups: int) -> Array:
-        """The part that belongs to a block.
+        """The slice of a block.
 
         `groups` query heads share a key head; its keys are repeated for each of them, unless they are shared.
         """
@@ -95,19 +95,19 @@ class BlockInput:
 
     @property
     def index_before_keys(self) -> tuple[Any, ...] | None:
-        """Full slices, one for each axis before the keys; None where no axis of keys is sliced."""
+        """Full slices, one for each axis before the keys; None if no axis of keys is sliced."""
         return (ALL,) * self.axes.index("m") if "m" in self.axes and not self.is_lookup else None
 
 
 def astype_float(x: Array, dtype: str) -> Array:
-    """Floating-point numbers in another type; anything else as it is."""
+    """Floats in another type; anything else unchanged."""
     if x.dtype == np.float16 and dtype == "float32":
         return to_single(x)
     return x.astype(dtype, copy=False) if x.dtype.kind == "f" else x
 
 
 def heads_that_fit(lengths: Lengths, most: int) -> int:
-    """The number of query heads of a block, at most `most` if possible: of one key head, or of several whole ones."""
+    """A block's number of query heads, at most `most` if possible: one key head's, or several whole ones'."""
     groups = lengths.heads // lengths.kv_heads
     return max(
         (
@@ -120,21 +120,21 @@ def heads_that_fit(lengths: Lengths, most: int) -> int:
 
 
 def heads_of_items_that_fit(lengths: Lengths, most: int) -> int:
-    """The number of query heads of a block, at most `most` if possible, those of all its batch items together."""
+    """A block's number of query heads, in all its batch items at most `most` if possible."""
     heads = heads_that_fit(lengths, most)
     return heads * _items_that_fit(lengths, heads, most)
 
 
 def _items_that_fit(lengths: Lengths, heads: int, most: int) -> int:
-    """The number of batch items of a block of so many query heads: with theirs it has `most` at most, if possible."""
+    """A block's number of batch items, so that their query heads are at most `most` if possible."""
     return max(min(most // heads, lengths.items), 1) if heads == lengths.heads else 1
 
 
 def _heads_at_once(lengths: Lengths, most: int, in_queries: int, min_blocks: int) -> int:
-    """The number of query heads of a block, at most `most` if possible; fewer where that shares few blocks evenly.
+    """A block's number of query heads, at most `most` if possible; fewer if that balances a small number of blocks.
 
-    Each head has `in_queries` blocks; they are shared evenly where their number is a multiple of `min_blocks`. Heads
-    that share keys stay together where there are few queries.
+    Each head has `in_queries` blocks; work is balanced if the number of blocks is a multiple of `min_blocks`. Heads
+    that share keys stay together if there are few queries.
     """
     fitting = heads = heads_that_fit(lengths, most)
     fewest = lengths.heads // lengths.kv_heads if lengths.queries < FEW_ROWS else 1
@@ -147,7 +147,7 @@ def _heads_at_once(lengths: Lengths, most: int, in_queries: int, min_blocks: int
 
 
 def _even_parts(count: int, most: int, multiple: int) -> Iterator[slice]:
-    """Nearly equal parts of an axis, at most `most` long; their number is a multiple of `multiple` if that can be."""
+    """Nearly equal slices of an axis, at most `most` long; their number is a multiple of `multiple` if possible."""
     parts = min(multiple * -(-count // (multiple * most)), count)
     ends = [-(-count * number // parts) for number in range(parts + 1)]
     yield from map(slice, ends, ends[1:])
@@ -156,12 +156,12 @@ def _even_parts(count: int, most: int, multiple: int) -> Iterator[slice]:
 def make_blocks(
     lengths: Lengths, rows: int, keys: int, cells: int, *, all_heads: bool = False, min_blocks: int = MIN_BLOCKS
 ) -> Iterator[Block]:
-    """All blocks of at most `rows` queries, which with `keys` keys have about `cells` cells, the last queries first.
+    """All blocks of at most `rows` queries, with about `cells` cells for `keys` keys, the last queries first.
 
-    A block has as many heads as fit, those of one key head or of several whole ones; then batch items; but of several
-    of these there are at least `min_blocks` blocks. Those of few queries have all query heads of a key head, if these
-    fit: each block reads the keys anew. With causal masks the last queries have most keys: the blocks that take longest
-    are first. With `all_heads` every block has all heads, and fewer queries instead.
+    A block has as many heads as fit, one key head's or several whole ones', then batch items; but several heads or
+    items make at least `min_blocks` blocks. Blocks of few queries have all query heads of a key head if they fit, since
+    each block reads the keys again. With causal masks the last queries have most keys: the longest blocks come first.
+    With `all_heads` every block has all heads, and fewer queries instead.
     """
     rows = min(rows, lengths.queries)
     if all_heads:
@@ -172,7 +172,7 @@ def make_blocks(
     most = max(min(most, single_head_blocks // min_blocks), 1)  # heads of all items
     heads = lengths.heads if all_heads else _heads_at_once(lengths, most, in_queries, min_blocks)
     items = _items_that_fit(lengths, heads, most)
-    # So that each worker has as many blocks, and all of them as many items.
+    # Give each worker equally many blocks, and all blocks equally many items.
     for some_items in _even_parts(lengths.items, items, min_blocks // math.gcd(min_blocks, in_queries)):
         for head in range(0, lengths.heads, heads):
             for row in reversed(range(0, lengths.queries, rows)):
@@ -185,36 +185,36 @@ def make_blocks(
 
 @dataclass(frozen=True)
 class PlanParts:
-    """The nodes of a plan that are evaluated before the blocks, in blocks, and after them, each in order.
+    """The nodes of a plan before the blocks, in blocks, and after them, each in order.
 
     Nodes of blocks have an axis of queries and one of keys, or depend on such nodes, up to the context. Inner
-    quantities belong to the node whose function computes them. Where no selected node needs the context there is
-    nothing after blocks, and where none is of blocks there are no blocks. The `sources` of repeated arrays are what
-    they repeat: they are repeated for query heads block by block.
+    quantities belong to the node that computes them. If no selected node needs the context, nothing comes after blocks;
+    if no selected node needs blocks, there are none. Repeated arrays have `sources`: blocks repeat them for query heads
+    one by one.
     """
 
     before: Sequence[Node]
     in_blocks: Sequence[Node]
     after: Sequence[Node]
-    last: Node  # at which blocks end
-    kept: Sequence[Node]  # of those in blocks: the selected ones, and the context where any of them needs it
-    score_nodes: Sequence[Node]  # of those in blocks, without inner quantities: up to the scores
+    last: Node  # where blocks end
+    kept: Sequence[Node]  # in blocks: the selected ones, and the context if any of them needs it
+    score_nodes: Sequence[Node]  # in blocks, without inner quantities: up to the scores
     context_nodes: Sequence[Node]  # and after them
     scores: str
-    sources: Mapping[str, Node]  # by the name that nodes in blocks read: the node whose array it is
+    sources: Mapping[str, Node]  # the original node by the name that nodes in blocks read
 
     @cached_property
     def numbers_per_pair(self) -> int:
-        """How many numbers the largest table in blocks has for each pair of a query and a key."""
+        """The numbers per pair of a query and a key in the largest table of blocks."""
         tables = (node for node in self.in_blocks if {"n", "m"} <= set(node.letters))
         return max((math.prod(node.shape[node.letters.index("m") + 1 :]) for node in tables), default=1)
 
 
 def last_of_blocks(plan: Plan, select: Collection[str]) -> str:
-    """The name of the node at which blocks end: the context, or where no node in `select` needs it, the last table.
+    """The name of the node where blocks end: the context, or the last table if no node in `select` needs the context.
 
-    That is the last node that makes one of the tables in `select`; without any, the weights. Of the log-sum-exp alone
-    it is the context, with which tiles have it.
+    That is the last node for a table in `select`; without any, the weights. For the log-sum-exp alone it is the
+    context, because tiles compute both.
     """
     computing = _computing_nodes(plan, select)
     context = plan.results.get("context", "")
@@ -227,21 +227,21 @@ def last_of_blocks(plan: Plan, select: Collection[str]) -> str:
 
 
 def _computing_nodes(plan: Plan, select: Collection[str]) -> Sequence[Node]:
-    """The nodes whose functions compute those in `select`, in order: of an inner quantity that of its operator."""
+    """The nodes whose functions compute those in `select`, in order; for an inner quantity its operator's."""
     return [plan.by_name[node.tapped_from or node.name] for node in plan.nodes if node.name in select]
 
 
-# Parts by the plan itself, not by what it equals: an option of −0 equals one of 0, but leads to other results.
+# Keyed by the plan's identity, not by equality: options of −0 and 0 are equal, but give different results.
 _PARTS: dict[tuple[int, tuple[str, ...]], tuple[Plan, PlanParts]] = {}
 
 
 def split_plan(plan: Plan, select: tuple[str, ...]) -> PlanParts:
-    """The parts of a plan; of the repeated keys and values only those in `select` are computed whole, before blocks."""
+    """The parts of a plan; repeated keys and values are computed whole, before blocks, only if in `select`."""
     known = _PARTS.get((id(plan), select))
     if known is None:
         if len(_PARTS) >= MAX_PLANS:
             _PARTS.clear()
-        known = _PARTS[id(plan), select] = plan, _split(plan, select)  # with the plan, so that no other gets its id
+        known = _PARTS[id(plan), select] = plan, _split(plan, select)  # so that no other plan gets this id
     return known[1]
 
 
@@ -258,17 +258,17 @@ def _split(plan: Plan, select: tuple[str, ...]) -> PlanParts:
         elif (
             node.is_pair_table
             or sources & block_names
-            or node.name == context  # where the weights are given it reads no other node of blocks
+            or node.name == context  # with given weights it reads no other node of blocks
         ):
             block_names.add(node.name)
     block_names |= {node.name for node in plan.nodes if node.tapped_from in block_names}
-    repeats = {  # block by block
+    repeats = {  # repeated block by block
         node.name: node.inputs["x"]
         for node in plan.nodes
         if node.function is repeat_kv
         and node.name not in select
         and node.name not in block_names
-        and node.axis("h") == weights.axis("h")  # others, of pairs of heads, are repeated whole
+        and node.axis("h") == weights.axis("h")  # others, for pairs of heads, are repeated whole
     }
     needs_context = last.name == context
     needed = plan.needed_for([*(node.name for node in _computing_nodes(plan, select)), last.name])
@@ -276,7 +276,7 @@ def _split(plan: Plan, select: tuple[str, ...]) -> PlanParts:
     computed = [node for node in in_blocks.values() if node.tapped_from is None]
     read = dict.fromkeys(source for node in computed for source in node.inputs.values())
     scores = plan.results.get("masked_scores", "")
-    end = next((at for at, node in enumerate(computed, 1) if node.name == scores), 0)  # 0 where the scores are given
+    end = next((at for at, node in enumerate(computed, 1) if node.name == scores), 0)  # 0 for given scores
     return PlanParts(
         before=[
             n for n in plan.nodes if n.name not in block_names and n.name not in after_names and n.name not in repeats
@@ -294,10 +294,10 @@ def _split(plan: Plan, select: tuple[str, ...]) -> PlanParts:
 
 @dataclass(frozen=True)
 class BlockPlan:
-    """The nodes from queries and keys to scores, those from scores to the context, and the arrays that they read.
+    """The nodes from queries and keys to scores, those from scores to the context, and their arrays.
 
-    `score_nodes` end with the node of the name `scores`, which the normalizer (or the sink before it) reads; there are
-    none where the normalizer reads given scores, or weights are given.
+    `score_nodes` end with the node `scores`, which the normalizer (or the sink before it) reads; they are empty if
+    scores or weights are given.
     """
 
     inputs: Mapping[str, BlockInput]
@@ -309,7 +309,7 @@ class BlockPlan:
 
     @property
     def groups(self) -> int:
-        """How many query heads share a key head."""
+        """The number of query heads that share a key head."""
         return self.lengths.heads // self.lengths.kv_heads
 
     @property
@@ -319,15 +319,15 @@ class BlockPlan:
 
     @property
     def fill(self) -> Node | None:
-        """The node that fills the weights of queries that see no key; None where those are 0."""
+        """The node that fills the weights of queries that see no key; None if they stay 0."""
         return next((node for node in self.context_nodes if node.function is fill_empty_rows), None)
 
     @property
     def attending_table(self) -> str | None:
-        """The name of the table that says what a query attends to; None where blocks end before it.
+        """The name of the table that shows whether a query attends to any key; None if blocks end before it.
 
-        The weights do, before those of queries that see no key are filled; where blocks end before them, the
-        masked scores, which tell of queries that see no key, and not of those whose visible keys have a weight of 0.
+        It is the weights, before rows without keys are filled. If blocks end earlier, it is the masked scores, which
+        reveal queries that see no key, but not those whose visible keys have weight 0.
         """
         if self.fill is not None:
             return self.fill.inputs["weights"]
@@ -336,7 +336,7 @@ class BlockPlan:
         return next((node.name for node in self.score_nodes if node.function is apply_mask), None)
 
     def attends(self, values: Mapping[str, Array]) -> Array | None:
-        """Which queries [… n] attend to any key, by the value of that table; None without it."""
+        """The queries [… n] that attend to any key, by the value of that table; None without it."""
         table = self.attending_table
         if table is None:
             return None
@@ -344,20 +344,20 @@ class BlockPlan:
         return attends
 
     def row_shape(self, node: Node) -> tuple[int, ...]:
-        """The lengths of the axes of a node before its last one, with all query heads, also where it has pairs."""
+        """The lengths of a node's axes except the last one, with all query heads, even if it has pairs."""
         whole = {"h": self.lengths.heads}
         return tuple(whole.get(letter, length) for letter, length in node.axes[:-1])
 
     @property
     def needs_all_heads(self) -> bool:
-        """Whether a block must have all heads: they are pairs, or an operator of others computes with their number."""
+        """Whether a block must have all heads: they are pairs, or another package's operator reads their number."""
         if any(node.function is take_heads for node in self.nodes):
             return True
         records = [node.record for node in self.nodes if node.record is not None]
         return any("heads" in record.arguments and not record.is_built_in for record in records)
 
     def inputs_of_block(self, block: Block, *, with_query_axis: bool) -> dict[str, Array]:
-        """The parts of the inputs that belong to a block: of those with a query axis, or of the others."""
+        """A block's slices of the inputs: of those with a query axis, or of the others."""
         return {
             name: x.slice_block(block, self.groups)
             for name, x in self.inputs.items()
@@ -365,7 +365,7 @@ class BlockPlan:
         }
 
     def slice_keys(self, arrays: Mapping[str, Array], first: int, end: int) -> dict[str, Array]:
-        """The parts of a block's arrays that belong to the keys from `first` to before `end`."""
+        """The slices of a block's arrays for the keys from `first` to before `end`."""
         part = dict(arrays)
         for name, before in self._key_axes:
             part[name] = part[name][(*before, slice(first, end))]
@@ -373,12 +373,12 @@ class BlockPlan:
 
     @cached_property
     def _key_axes(self) -> Sequence[tuple[str, tuple[Any, ...]]]:
-        """The names of the inputs that have an axis of keys, and full slices of the axes before it."""
+        """The names of the inputs with an axis of keys, and full slices of the axes before it."""
         return [(name, before) for name, x in self.inputs.items() if (before := x.index_before_keys) is not None]
 
 
 def make_block_plan(parts: PlanParts, values: Mapping[str, Array], lengths: Lengths, precision: Precision) -> BlockPlan:
-    """The block plan, with the arrays that its nodes read; `values` has those of the nodes before the blocks."""
+    """The block plan, with the arrays that its nodes read; `values` has the nodes' before the blocks."""
     inputs = {
         name: BlockInput(name, values[node.name], node.letters, node.is_lookup) for name, node in parts.sources.items()
     }
@@ -386,9 +386,9 @@ def make_block_plan(parts: PlanParts, values: Mapping[str, Array], lengths: Leng
 
 
 def key_bounds(nodes: Sequence[Node], arrays: Mapping[str, Array], keys: int) -> KeyBounds:
-    """The ranges of `keys` keys outside which all cells are masked, and inside which none is, by all masks together.
+    """The ranges of `keys` keys outside which all cells are masked, and inside which none is, for all masks together.
 
-    Masks are among the nodes; `arrays` are those of a block.
+    Masks are among the nodes; `arrays` belong to a block.
     """
     whole = (0.0, float(keys))
     found: dict[str, KeyBounds] = {}
@@ -404,6 +404,6 @@ def key_bounds(nodes: Sequence[Node], arrays: Mapping[str, Array], keys: int) ->
             of_rules = {rule: found[name] for rule, name in node.inputs.items() if name in found}
             bounds = found[node.name] = record.key_bounds(keys, **of_rules)  # the last node combines all masks
     candidates = found.get("candidates")
-    if candidates is not None:  # a key that a query may choose counts, whatever hides it after that
+    if candidates is not None:  # a key that a query may choose counts, even if another rule hides it later
         return KeyBounds(candidates.any_visible, (0.0, 0.0), candidates.gap)
     return bounds

@@ -1,4 +1,4 @@
-"""The blockwise engine: a large problem's projections whole, its scores to context in blocks, its output whole."""
+"""The blockwise engine: it computes projections whole, scores to context in blocks, and the output whole."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -40,28 +40,28 @@ from attncli.plan.trace import Step
 from attncli.problem.fields import CONTEXT, LSE, WEIGHTS
 from attncli.problem.spec import ProblemSpec
 
-POSITIONS = "query_positions"  # masks that read them, such as causal ones, leave out more keys of smaller blocks
-MIN_TILE_KEYS = 32  # of a score that has many numbers for a pair, such as the hidden units of the additive one
-FEW_KEYS_ROWS = 4  # times as many queries, at most, in blocks of so few keys that a tile would have few cells
-WIDER_WITH_TABLE = 2  # times as many keys in tiles to which a table is added: memory is read faster in longer parts
-PER_NUMBER = 4  # multiplications take as long as to read a number of the keys and values: most time of a few queries
-FEW_HEADS, FEW_QUERIES = 8, 32  # of so many heads of all batch items, or so few queries, queries stay together
-KEPT_BYTES = 2**25 - 2**16  # for the temporaries of blocks; of arrays of 32 MB and more glibc keeps none
+POSITIONS = "query_positions"  # masks that read them, such as causal ones, skip more keys in smaller blocks
+MIN_TILE_KEYS = 32  # for a score with many numbers per pair, such as additive's hidden units
+FEW_KEYS_ROWS = 4  # at most so many times the queries in blocks whose few keys would make small tiles
+WIDER_WITH_TABLE = 2  # so many times the keys in tiles with an added table: longer reads are faster
+PER_NUMBER = 4  # multiply-adds in the time of reading a number of keys and values, which dominates few queries
+FEW_HEADS, FEW_QUERIES = 8, 32  # from so many heads in all batch items, or up to so few queries, queries stay together
+KEPT_BYTES = 2**25 - 2**16  # for the temporaries of blocks; glibc keeps no blocks from 32 MB on
 
 
 @dataclass(frozen=True)
 class BlockwiseRun:
-    """The steps that were kept, in order, and the names of those of blocks all of whose numbers are finite."""
+    """The kept steps, in order, and the names of those from blocks with only finite numbers."""
 
     steps: Sequence[Step]
     are_finite: Collection[str]
 
 
 def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], options: RunOptions) -> BlockwiseRun:
-    """The steps before the blocks, the context and the selected steps of the tables, and those after the context.
+    """The steps before the blocks, the context, the selected tables, and the steps after the context.
 
-    Without values there is no context, and where scores or weights are selected and nothing after them it is not
-    computed: blocks end with the last of them.
+    There is no context without values, or if only scores or weights are selected: then blocks end with the last of
+    these.
     """
     keep_freed_memory(KEPT_BYTES)
     parts = split_plan(plan, tuple(plan.resolve(name) for name in select))
@@ -86,7 +86,7 @@ def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], optio
 
 @dataclass(frozen=True)
 class _BlockedTask:
-    """The blocks of a problem, and the task that computes each of them."""
+    """The blocks of a problem, and the task that computes each."""
 
     task: BlockTask
     blocks: Sequence[Block]
@@ -108,14 +108,14 @@ def _fill(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions, p
 
 
 def _is_for_one_thread(plan: BlockPlan, problem: ProblemSpec, sizes: BlockSizes) -> bool:
-    """Whether a problem in tiles takes so little time that other threads would save none.
+    """Whether a problem in tiles is so fast that other threads would save no time.
 
-    That is known where the score is a product, by BLAS, and every node is one of this package. Masked cells count too.
+    This is known if the score is a product, by BLAS, and every node belongs to this package. Masked cells count too.
     """
     score, context, lengths = plan.score_nodes[0], plan.context_nodes[-1], plan.lengths
     is_product = score.record is not None and score.record.factorization is not None
     normalizer = problem.normalize.record.online
-    assert normalizer is not None  # else there are no tiles
+    assert normalizer is not None  # tiles need one
     if not is_product or plan.precision.is_extended or not all(node.is_built_in for node in plan.nodes):
         return False
     key, value = (plan.inputs[name].value for name in (score.inputs["key"], context.inputs["value"]))
@@ -127,7 +127,7 @@ def _is_for_one_thread(plan: BlockPlan, problem: ProblemSpec, sizes: BlockSizes)
 
 
 def _tile_work(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions, *, min_blocks: int) -> _BlockedTask:
-    """Blocks that are computed tile by tile: `min_blocks` or more of several heads, batch items or queries."""
+    """Blocks to compute tile by tile: at least `min_blocks` for several heads, batch items or queries."""
     plan, sizes, lengths = buffers.plan, options.sizes, buffers.plan.lengths
     output = buffers.output if options.executor in (SERIAL, THREADS) else None
     is_masked = any(node.stage == "mask" and POSITIONS in node.inputs for node in plan.score_nodes)
@@ -153,7 +153,7 @@ def _tile_work(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptio
 
 
 def _split_first_queries(block: Block) -> Iterator[Block]:
-    """A block, or where it has the first queries, which see few keys if masks are causal, those apart."""
+    """A block; its first queries, which see few keys if masks are causal, become a separate one."""
     if block.queries.start == 0 and block.queries.stop > tiles.FEW_KEYS:
         yield replace(block, queries=slice(tiles.FEW_KEYS, block.queries.stop))
         yield replace(block, queries=slice(0, tiles.FEW_KEYS))
@@ -162,7 +162,7 @@ def _split_first_queries(block: Block) -> Iterator[Block]:
 
 
 def _row_work(buffers: "ResultBuffers", sizes: BlockSizes) -> _BlockedTask:
-    """Blocks that are computed in whole rows."""
+    """Blocks to compute in whole rows."""
     lengths, names = buffers.plan.lengths, tuple(buffers.values)
     numbers = lengths.keys * buffers.parts.numbers_per_pair
     task = BlockTask(buffers.plan, None, names, buffers.every_key)
@@ -171,7 +171,7 @@ def _row_work(buffers: "ResultBuffers", sizes: BlockSizes) -> _BlockedTask:
 
 
 def _seen_keys(plan: BlockPlan, rows: int) -> float:
-    """How many keys the queries of a block in the middle see, by the bounds of all masks."""
+    """The number of keys that a block in the middle sees, by the bounds of all masks."""
     first = max(plan.lengths.queries - rows, 0) // 2
     block = Block(slice(0, 1), slice(0, 1), slice(first, min(first + rows, plan.lengths.queries)))
     arrays = {name: x.slice_block(block, plan.groups) for name, x in plan.inputs.items()}
@@ -180,11 +180,11 @@ def _seen_keys(plan: BlockPlan, rows: int) -> float:
 
 
 def _masked_rows(lengths: Lengths, most: int, cells: int, min_blocks: int) -> int:
-    """The number of queries of a block where keys are masked: `most`, or half as many.
+    """A block's number of queries if keys are masked: `most`, or half as many.
 
-    Smaller blocks compute fewer masked cells; larger ones take less time for as many cells, as their workers wait less
-    for each other. So blocks are the smaller ones where there would be one of the others, and nothing to share, or
-    where square tiles of the heads then have about so many cells.
+    Smaller blocks compute fewer masked cells; larger ones take less time per cell, as their workers wait less for each
+    other. So blocks are the smaller ones if there would be a single larger one, which can't be shared, or if square
+    tiles of the heads then have about the right number of cells.
     """
     half = max(most // 2, 1)
     is_one_block = lengths.items * lengths.heads * -(-lengths.queries // most) < min_blocks
@@ -192,11 +192,10 @@ def _masked_rows(lengths: Lengths, most: int, cells: int, min_blocks: int) -> in
 
 
 def _rows(lengths: Lengths, most: int, min_blocks: int) -> int:
-    """The number of queries of a block, at most `most`, that makes blocks of about equal size.
+    """A block's number of queries, at most `most`, such that blocks are about equally large.
 
-    Of one head, or of few with many queries, the number of blocks is a multiple of `min_blocks`, where it can be. A few
-    queries of several heads stay together, as each part of them would read the keys anew; and where there are many
-    heads, these are blocks enough.
+    For one head, or few heads with many queries, the number of blocks is a multiple of `min_blocks` if possible. A few
+    queries of several heads stay together, as each block reads the keys again; many heads make enough blocks.
     """
     count, all_heads = -(-lengths.queries // most), lengths.items * lengths.heads
     if all_heads == 1 or (all_heads < FEW_HEADS and lengths.queries >= FEW_QUERIES):
@@ -205,10 +204,10 @@ def _rows(lengths: Lengths, most: int, min_blocks: int) -> int:
 
 
 class ResultBuffers:
-    """Arrays of the selected results, which blocks fill, and which queries attend to anything.
+    """Arrays of the selected results, which blocks fill, and the queries that attend to any key.
 
-    `parts` says which are kept, and at which node blocks end; where that is before scores are masked it is not known
-    what attends to anything.
+    `parts` says which nodes are kept, and where blocks end; if that is before scores are masked, it is unknown which
+    queries attend to any key.
     """
 
     def __init__(self, plan: BlockPlan, parts: PlanParts, allocate: Allocate) -> None:
@@ -220,25 +219,25 @@ class ResultBuffers:
             dtype = np.dtype(bool if node.is_boolean else plan.precision.numpy_name)
             self.values[name] = allocate_value(name, node.shape, dtype)
         self.attends = None if plan.attending_table is None else np.zeros(plan.row_shape(parts.last), dtype=bool)
-        # Of what blocks don't write to its place themselves; it is read while it is in the caches.
+        # Only for values that this thread copies; it reads them while they are in the caches.
         self.are_finite = {name for name, value in self.values.items() if value.dtype.kind == "f" and name != CONTEXT}
 
     @property
     def every_key(self) -> bool:
-        """Whether cells of masked keys are computed: of a selected node, or of rows without keys, which are filled."""
+        """Whether cells of masked keys are computed: for a selected node, or for filled rows without keys."""
         names = self.nodes.items()
         selects = any(node.has_key_axis for name, node in names if name != WEIGHTS)
         return selects or self.plan.fill is not None
 
     @property
     def output(self) -> Output | None:
-        """The array of the context, where blocks compute in the type that it is stored in."""
+        """The array of the context, if blocks compute in its stored type."""
         value, precision = self.values[CONTEXT], self.plan.precision
         is_written = precision.name == precision.accumulation_dtype
         return Output(value, self.nodes[CONTEXT].letters) if is_written else None
 
     def keep(self, block: Block, result: BlockResult) -> None:
-        """Copy the results of a block to its part of the arrays; weights outside its visible keys are 0."""
+        """Copy the results of a block to its slice of the arrays; weights outside its visible keys are 0."""
         for name, value in result.values.items():
             table = self.values[name]
             index = block.index(self.nodes[name].letters)
@@ -257,8 +256,8 @@ class ResultBuffers:
             self.attends[block.index(self.parts.last.letters[:-1])] = result.attends
 
     def notes(self, plan: Plan, problem: ProblemSpec) -> Mapping[str, tuple[str, ...]]:
-        """The warning on queries that see no key: on the weights, or else on the last result of the plan."""
-        if self.attends is None or WEIGHTS in self.plan.inputs or self.attends.all():  # given ones have the warning
+        """The warning about queries that see no key: on the weights, or else on the plan's last result."""
+        if self.attends is None or WEIGHTS in self.plan.inputs or self.attends.all():  # given weights have the warning
             return {}
         axes = self.parts.last.letters[:-1]
         empty = empty_rows_warning(plan, ~self.attends, axes, problem.numbered_query_labels)

@@ -1,9 +1,9 @@
-"""The dense engine: every node of a plan evaluated in order, its result rounded, and every step kept.
+"""The dense engine: it evaluates every node of a plan in order, rounds its result, and keeps every step.
 
-Projections of many rows are computed in parts, by the threads that compute blocks, where BLAS has one thread: with
-several it would take as long, but these wait for the next product without sleeping, and keep the cores from blocks.
-Where BLAS can't be limited to one thread there are no parts: its threads would split each of them once more, and few
-rows at other places than many, so that equal rows had other last digits.
+If BLAS has one thread, the threads for blocks compute projections of many rows in slices. Several BLAS threads would
+take as long, but they busy-wait between products, and keep the cores from blocks. If BLAS can't be limited to one
+thread, there are no slices: its threads would split each slice again, few rows differently from many, so that equal
+rows would have different last digits.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,21 +29,21 @@ from attncli.plan.graph import Node, Plan
 from attncli.plan.trace import Step
 from attncli.problem.spec import ProblemSpec
 
-KEPT_BYTES = 4 * 8 * BlockSizes().dense_cells  # of four tables of float64, as large as problems that are computed whole
-RunAll = Callable[[Sequence[Callable[[], None]]], None]  # calls functions, in any order and several at a time
-MIN_PRODUCTS = 2**21  # of two numbers, in most parts, and half of them in all: BLAS adds up fewer than 10⁶ otherwise
-MAX_PARTS = 8  # of a projection, whatever the number of threads
-ROWS = 64  # parts begin at multiples: BLAS takes some rows at once, and where the last ones are fewer adds up otherwise
+KEPT_BYTES = 4 * 8 * BlockSizes().dense_cells  # four tables of float64, for the largest problem that is computed whole
+RunAll = Callable[[Sequence[Callable[[], None]]], None]  # calls functions, in any order and in parallel
+MIN_PRODUCTS = 2**21  # multiply-adds in most slices, and at least half in each: below 10⁶ BLAS sums differently
+MAX_PARTS = 8  # slices of a projection, whatever the number of threads
+ROWS = 64  # slices begin at multiples: BLAS takes rows in groups, and sums an incomplete last group differently
 
 Part = tuple[slice | EllipsisType, ...]
 
 
 class DenseEngine:
-    """Evaluates nodes one after another, each from the ones before, and keeps their values and warnings by name.
+    """Evaluates nodes in order, each from earlier ones, and keeps their values and warnings by name.
 
-    Values are kept rounded, and nodes read them so; with `has_wide_tables` those from the score to the context read
-    tables as they were computed, as tiles do. Analyses that begin with tables that are kept, or measure what rounding
-    does, go without. With `run_all` large projections are computed in parts, several at a time.
+    Nodes read rounded values. With `has_wide_tables` nodes from the score to the context read unrounded tables, like
+    tiles; analyses that start from kept tables, or measure the effect of rounding, do without. With `run_all` large
+    projections are computed in slices, in parallel.
     """
 
     def __init__(
@@ -62,10 +62,10 @@ class DenseEngine:
         self.notes: dict[str, tuple[str, ...]] = {}
         self._has_wide_tables = has_wide_tables
         self._run_all = run_all
-        self._wide_tables: dict[str, Array] = {}  # those that a node still reads
+        self._wide_tables: dict[str, Array] = {}  # unrounded tables that a later node reads
 
     def run(self, nodes: Iterable[Node]) -> None:
-        """Evaluate nodes in order, with their inner quantities; raises AttnError where memory does not suffice."""
+        """Evaluate nodes in order, with their inner quantities; raises AttnError if memory does not suffice."""
         keep_freed_memory(KEPT_BYTES)
         weights = self.plan.results.get("weights")
         with np.errstate(all="ignore"):  # `engine.nonfinite` reports it
@@ -80,7 +80,7 @@ class DenseEngine:
                     self.notes[node.name] = (*self.notes.get(node.name, ()), *notes)
 
     def _computed(self, node: Node) -> Array:
-        """The value of a computed node; those of its inner quantities are kept."""
+        """The value of a computed node; it keeps inner quantities."""
         try:
             if self._run_all is not None and (parts := projection_parts(node, self.plan)):
                 return project_in_parts(node, self.values, self.precision, parts, self._run_all)
@@ -92,7 +92,7 @@ class DenseEngine:
             raise AttnError(f"there is not enough memory for {node.name}", hint=hint) from None
 
     def _computed_of_wide_tables(self, node: Node) -> Array:
-        """The value of a node from tables as they were computed, as far as it reads such."""
+        """The value of a node from unrounded tables, if it reads any."""
         value = evaluate_wide(node, self.values | self._wide_tables, self.precision, self.values.__setitem__)
         if node.is_pair_table:
             self._wide_tables[node.name] = value
@@ -101,19 +101,19 @@ class DenseEngine:
         return self.precision.round(value)
 
     def _empty_rows(self, node: Node) -> tuple[str, ...]:
-        """The warning on queries that see no key, of the weights."""
+        """The warning about queries that see no key, on the weights."""
         weights = self.values[self.plan.attending_weights]
-        if all_true(weights[..., 0]):  # no query is one of them; mostly nothing hides the first key, and none is
+        if all_true(weights[..., 0]):  # the fast path: usually every query sees the first key
             return ()
         empty = ~(weights != 0).any(axis=-1)
-        if not empty.any():  # to number the labels of many queries takes time
+        if not empty.any():  # numbering the labels of many queries takes time
             return ()
-        from attncli.plan.diagnostics import empty_rows_warning  # noqa: PLC0415 - most queries attend to something
+        from attncli.plan.diagnostics import empty_rows_warning  # noqa: PLC0415 - most queries attend to some key
 
         return empty_rows_warning(self.plan, empty, node.letters[:-1], self.problem.numbered_query_labels)
 
     def steps(self) -> Sequence[Step]:
-        """The steps that were evaluated, in the order of the plan."""
+        """The evaluated steps, in the order of the plan."""
         return [
             Step(node, self.values[node.name], self.notes.get(node.name, ()))
             for node in self.plan.nodes
@@ -122,17 +122,17 @@ class DenseEngine:
 
 
 def call(node: Node, arguments: Mapping[str, Any]) -> Array:
-    """The result of a node's function for arrays, and for a tap and how to multiply where it takes them.
+    """The result of a node's function for arrays, with a tap and a matrix product if it takes them.
 
-    Raises AttnError where an operator that is not one of this package's fails, or returns something else than a plan
-    expects of it: true and false of a mask, numbers of any other, with the axes of the node.
+    Raises AttnError if another package's operator fails, or its result is wrong: a mask must return booleans, any other
+    operator numbers, with the axes of the node.
     """
     assert node.function is not None
     if node.is_built_in:
         return np.asarray(node.function(**arguments, **node.options))
     record = node.record
     assert record is not None
-    own = {name: value.copy() if hasattr(value, "copy") else value for name, value in arguments.items()}  # to write in
+    own = {name: value.copy() if hasattr(value, "copy") else value for name, value in arguments.items()}  # to overwrite
     with failures_named(record, "function"):
         result = np.asarray(node.function(**own, **node.options))
     kinds, what = ("b", "true and false") if record.kind == "mask" else ("fiu", "real numbers")
@@ -161,9 +161,9 @@ def evaluate(
     precision: Precision,
     keep: Callable[[str, Array], None] | None = None,
 ) -> Array:
-    """The value of a computed node, from those of its inputs by name, rounded once.
+    """The value of a computed node, from its inputs' values by name, rounded once.
 
-    See `evaluate_wide` for the rest.
+    The rest is as in `evaluate_wide`.
     """
     if node.is_identity:
         return values[node.inputs["x"]]
@@ -177,10 +177,10 @@ def evaluate_wide(
     precision: Precision,
     keep: Callable[[str, Array], None] | None = None,
 ) -> Array:
-    """The value of a computed node, from those of its inputs by name, in the wider type of `precision`.
+    """The value of a computed node, from its inputs' values by name, in the wider type of `precision`.
 
-    Functions of exact nodes only count or move numbers, whose type stays. `keep(name, value)` gets each inner quantity,
-    rounded, under the name of its node.
+    Functions of exact nodes only count or move numbers, whose type stays. `keep(name, value)` gets each rounded inner
+    quantity with its node's name.
     """
     if node.is_exact:
         return call(node, node.arguments(values))
@@ -193,14 +193,14 @@ def evaluate_wide(
         def tap(name: str, value: Array) -> Array:
             if name in node.taps:
                 keep(node.taps[name], precision.round(value))
-            return value  # the kept value is rounded; the function goes on with the unrounded one
+            return value  # the kept value is rounded; the function continues with the unrounded one
 
         arguments[TAP] = tap
     return call(node, arguments)
 
 
 def with_scalars(options: Mapping[str, Any], scalar: Callable[[float], Any]) -> dict[str, Any]:
-    """Options whose floats are numbers of another type, so that what is computed from them alone has its digits.
+    """Options with floats of another type, so that results of options alone have its digits.
 
     >>> with_scalars({"sigma": 1.5, "heads": 2}, str)
     {'sigma': '1.5', 'heads': 2}
@@ -209,19 +209,19 @@ def with_scalars(options: Mapping[str, Any], scalar: Callable[[float], Any]) -> 
 
 
 def with_digits_of(node: Node, precision: Precision) -> Node:
-    """The node with numbers among its options that have all the digits of the type, where these are more."""
+    """The node with options in the type's digits, if it has more than Python's floats."""
     if not precision.is_extended:
         return node
     return replace(node, options=with_scalars(node.options, precision.scalar))
 
 
 def evaluate_input(node: Node, problem: ProblemSpec, precision: Precision) -> Array:
-    """The array of a problem that an input node names, in the type that is stored."""
+    """The array of a problem for an input node, in the stored type."""
     return precision.round(apply_input_function(node, input_array(node, problem)))
 
 
 def input_array(node: Node, problem: ProblemSpec) -> Array:
-    """The array of a problem, or of an operator of it, that an input node names."""
+    """The array of a problem, or of its operator, for an input node."""
     key = node.source[0]
     array: Array = getattr(problem, key)
     for name in node.source[1:]:  # of an operator
@@ -230,15 +230,15 @@ def input_array(node: Node, problem: ProblemSpec) -> Array:
 
 
 def apply_input_function(node: Node, array: Array) -> Array:
-    """The array of an input node with the axes and rows that the node has."""
+    """The array of an input node, with the node's axes and rows."""
     return array if node.function is None else node.function(array, **node.options)
 
 
 def projection_parts(node: Node, plan: Plan) -> Sequence[Part]:
-    """The parts of a projection by a matrix that takes long enough for several calls; otherwise none.
+    """The slices of a projection by a matrix, if it takes long enough for several calls; otherwise none.
 
-    They are some items of the first axis each, or where these are few, some rows of one. Equal rows have equal
-    projections in whichever part they are, except for some of the last rows, as in any product.
+    Each has some items of the first axis, or some rows of one if items are few. Equal rows have equal projections in
+    any slice, except some of the last rows, as in any product.
     """
     if node.function is not project or "w" not in node.inputs:
         return ()
@@ -256,13 +256,13 @@ def projection_parts(node: Node, plan: Plan) -> Sequence[Part]:
 def project_in_parts(
     node: Node, values: Mapping[str, Array], precision: Precision, parts: Sequence[Part], run_all: RunAll
 ) -> Array:
-    """The value of a projection, rounded; each part is computed as `evaluate` computes the whole."""
+    """The rounded value of a projection; each slice is computed as `evaluate` computes the whole."""
     others = {argument: precision.widen(values[name]) for argument, name in node.inputs.items() if argument != "x"}
     x = values[node.inputs["x"]]
     result = np.empty((*x.shape[:-1], others["w"].shape[-1]), precision.numpy_name)
 
     def compute(part: Part) -> None:
-        with np.errstate(all="ignore"):  # of this thread
+        with np.errstate(all="ignore"):  # per thread
             result[part] = precision.round(call(node, {"x": precision.widen(x[part]), **others}))
 
     run_all([partial(compute, part) for part in parts])
@@ -270,7 +270,7 @@ def project_in_parts(
 
 
 def _split(length: int, count: int, alignment: int = 1) -> Sequence[slice]:
-    """At most so many parts of an axis, that begin at multiples of an alignment and have about the same length."""
+    """At most so many slices of an axis, of about the same length, that begin at multiples of an alignment."""
     count = max(min(count, length // alignment), 1)
     ends = [length * number // count // alignment * alignment for number in range(count)]
     return [slice(first, end) for first, end in pairwise([*ends, length])]

@@ -1,6 +1,6 @@
-"""Arrays of numbers of many digits, with which the functions of operators compute as with arrays of NumPy.
+"""Arrays of numbers of many digits, which operators' functions use like NumPy arrays.
 
-NumPy's elementwise functions have the real result that they have for floats, or NaN.
+NumPy's elementwise functions return the real result, as for floats, or NaN.
 """
 
 import math
@@ -14,19 +14,19 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 
-COSTLY = 5  # products that one exponential, logarithm or root takes as long as
+COSTLY = 5  # products in the time of one exponential, logarithm or root
 CHEAP = frozenset({"add", "subtract", "multiply", "divide", "negative", "absolute", "square", "maximum", "minimum"})
 
 
 class DigitsError(AttnError):
-    """Numbers of many digits can't be computed: digits would be lost, or it would take long."""
+    """Raised if computing with many digits would lose digits, or take long."""
 
 
 class Digits:
-    """How many digits numbers have, in the place of an array's `dtype`, and how many operations they may take."""
+    """The number of digits, in the role of an array's `dtype`, and the allowed number of operations."""
 
     kind = "f"
-    itemsize = 16  # as wide as the widest of NumPy's: nothing is widened to another type
+    itemsize = 16  # as wide as NumPy's widest: it is never widened
 
     def __init__(self, count: int, max_operations: int) -> None:
         self.count = count
@@ -34,29 +34,29 @@ class Digits:
         self._operations = 0
 
     def spend(self, operations: int) -> None:
-        """Count operations before they are done; raises DigitsError where there are too many."""
+        """Count operations in advance; raises DigitsError if there are too many."""
         self._operations += operations
         if self._operations > self.max_operations:
             raise DigitsError(f"it would take long: more than {self.max_operations} operations")
 
     @property
     def dtype(self) -> Any:
-        """The type of the arrays of NumPy that hold such numbers: `np.dtype(x.dtype)` finds it here."""
+        """The type of the NumPy arrays for such numbers: `np.dtype(x.dtype)` reads it."""
         return np.dtype(object)
 
     @property
     def context(self) -> Any:
-        """Mpmath's context, which computes with so many digits."""
+        """Mpmath's context with so many digits."""
         return _context(self.count)
 
     @cached_property
     def functions(self) -> Mapping[str, Callable[..., Any]]:
-        """The elementwise functions, by the names of NumPy's."""
+        """The elementwise functions, by NumPy's names."""
         return elementwise_functions(self.context)
 
     @cached_property
     def predicates(self) -> Mapping[str, Callable[..., Any]]:
-        """Comparisons and tests, by the names of NumPy's."""
+        """Comparisons and tests, by NumPy's names."""
         return predicates(self.context)
 
     def type(self, number: Any) -> "DigitsArray":
@@ -64,30 +64,30 @@ class Digits:
         return self.array(number)
 
     def array(self, value: Any) -> "DigitsArray":
-        """An array of NumPy's or a number, each number of it exactly."""
+        """A NumPy array or a number, converted exactly."""
         if isinstance(value, DigitsArray):
             return value
         array = np.asarray(value)
         self.spend(array.size)
-        if array.dtype.kind == "f" and array.dtype.itemsize > 8:  # mpmath takes numbers of double precision
+        if array.dtype.kind == "f" and array.dtype.itemsize > 8:  # mpmath accepts only double precision
             high = array.astype(np.float64)
             rest = np.where(np.isfinite(high), array - high, 0).astype(np.float64)
             wide: DigitsArray = self.array(high) + self.array(rest)
             return wide
         convert = np.frompyfunc(self.context.mpf, 1, 1)
-        with np.errstate(all="ignore"):  # mpmath raises the flag of NaN in passing
+        with np.errstate(all="ignore"):  # mpmath raises the flag for NaN
             return DigitsArray(np.asarray(convert(array.astype(object)), dtype=object), self)
 
     def operand(self, value: Any) -> Array:
-        """What an elementwise function computes with, of any of its arguments."""
+        """The operand of an elementwise function for any of its arguments."""
         if isinstance(value, DigitsArray):
             return value.numbers
-        if type(value) is not float:  # a literal of the code, such as 0.5, is what it says
+        if type(value) is not float:  # a literal in the code, such as 0.5, is exact
             _check_exact(np.asarray(value))
         return self.array(value).numbers
 
     def result(self, value: Any) -> Any:
-        """What a function of NumPy has made of numbers of many digits: an array of them, or whatever else it is."""
+        """A NumPy function's result: an array of many digits if it has such numbers, otherwise unchanged."""
         is_object = isinstance(value, self.context.mpf) or getattr(getattr(value, "dtype", None), "kind", "") == "O"
         if not is_object or isinstance(value, DigitsArray):
             return value
@@ -100,7 +100,7 @@ class Digits:
 
 @cache
 def _context(count: int) -> Any:
-    """A context of mpmath of its own, so that nobody else's number of digits changes."""
+    """A separate mpmath context, so that the global number of digits stays."""
     import mpmath  # noqa: PLC0415 - an optional package
 
     context = mpmath.MPContext()
@@ -109,16 +109,16 @@ def _context(count: int) -> Any:
 
 
 def _check_exact(array: Array) -> None:
-    """Raise DigitsError where floating-point numbers are not whole: they were computed in double precision."""
+    """Raise DigitsError if floats are not whole: then they were computed in double precision."""
     if array.dtype.kind == "f" and not (np.isnan(array) | (array == np.floor(array))).all():
         raise DigitsError("it computes in double precision")
 
 
 class DigitsArray(NDArrayOperatorsMixin):
-    """An array of numbers of many digits, which NumPy's functions and operators take as they do an `ndarray`.
+    """An array of numbers of many digits, which NumPy's functions and operators accept like an `ndarray`.
 
-    What compares is a boolean array of NumPy's. Raises DigitsError where a function is not among
-    `elementwise_functions`, or is given numbers that were computed in double precision.
+    Comparisons return NumPy booleans. Raises DigitsError if a function is not among `elementwise_functions`, or gets
+    numbers that were computed in double precision.
     """
 
     def __init__(self, numbers: Array, digits: Digits) -> None:
@@ -126,7 +126,7 @@ class DigitsArray(NDArrayOperatorsMixin):
         self.dtype = digits
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        if (ufunc, method) == (np.add, "at"):  # to an array of zeros of this type, which NumPy makes of objects
+        if (ufunc, method) == (np.add, "at"):  # on an array of zeros of this type, which is an object array
             table, index, added = inputs
             np.add.at(table, index, self.dtype.operand(added))
             return None
@@ -179,12 +179,12 @@ class DigitsArray(NDArrayOperatorsMixin):
 
     @property
     def ndim(self) -> int:
-        """How many axes it has."""
+        """The number of axes."""
         return self.numbers.ndim
 
     @property
     def size(self) -> int:
-        """How many numbers it has."""
+        """The number of entries."""
         return self.numbers.size
 
     @property
@@ -193,7 +193,7 @@ class DigitsArray(NDArrayOperatorsMixin):
         return self.swapaxes(-2, -1)
 
     def astype(self, dtype: Any, **_options: Any) -> Any:
-        """Booleans where these are asked for; else the array itself: digits are never dropped."""
+        """Booleans if requested; else the array itself: digits are never dropped."""
         return (self != 0) if dtype is bool else self
 
     def copy(self) -> "DigitsArray":
@@ -225,15 +225,15 @@ class DigitsArray(NDArrayOperatorsMixin):
         return self.sum(axis=axis, keepdims=keepdims) / self.shape[axis]
 
     def max(self, axis: int, *, keepdims: bool = False, **initial: Any) -> Any:
-        """The largest numbers along an axis; NaN where there is one."""
+        """The largest numbers along an axis; NaN if there is one."""
         return self._reduce("maximum", axis, keepdims=keepdims, **initial)
 
     def min(self, axis: int, *, keepdims: bool = False, **initial: Any) -> Any:
-        """The smallest numbers along an axis; NaN where there is one."""
+        """The smallest numbers along an axis; NaN if there is one."""
         return self._reduce("minimum", axis, keepdims=keepdims, **initial)
 
     def argmax(self, axis: int) -> Any:
-        """The positions of the largest numbers along an axis; of equal ones the first."""
+        """The positions of the largest numbers along an axis; the first of equal ones."""
         return self.numbers.argmax(axis=axis)
 
     def any(self, axis: Any = None, *, keepdims: bool = False) -> Any:
@@ -263,7 +263,7 @@ class DigitsArray(NDArrayOperatorsMixin):
         return bool(self != 0)
 
     def rounded(self, dtype: str) -> Array:
-        """The numbers, each rounded once to float64, or to longdouble (as the sum of two numbers of float64)."""
+        """The numbers, each rounded once to float64, or to longdouble (as a sum of two float64 numbers)."""
         high = _to_float64(self.numbers)
         if dtype == "float64":
             return high
@@ -273,13 +273,13 @@ class DigitsArray(NDArrayOperatorsMixin):
 
 
 def _to_float64(numbers: Array) -> Array:
-    """Numbers of many digits, each rounded to the nearest of float64."""
-    with np.errstate(all="ignore"):  # mpmath raises the flags of NaN and of an overflow in passing
+    """Numbers of many digits, each rounded to the nearest float64."""
+    with np.errstate(all="ignore"):  # mpmath raises the flags for NaN and overflow
         return np.asarray(np.frompyfunc(float, 1, 1)(numbers), dtype=np.float64)
 
 
 def _without_digits(value: Any) -> Any:
-    """The arguments of a function of NumPy's, with arrays of NumPy's that hold the numbers."""
+    """The arguments of a NumPy function, with object arrays of the numbers."""
     if isinstance(value, DigitsArray):
         return value.numbers
     if isinstance(value, (list, tuple)):
@@ -292,7 +292,7 @@ def _without_digits(value: Any) -> Any:
 
 
 def _as_indices(index: Any) -> Any:
-    """An index whose numbers of many digits are whole numbers of NumPy's."""
+    """An index with NumPy integers for numbers of many digits."""
     if isinstance(index, tuple):
         return tuple(map(_as_indices, index))
     return index.numbers.astype(np.int64) if isinstance(index, DigitsArray) else index
@@ -302,11 +302,11 @@ Function = Callable[..., Any]
 
 
 def elementwise_functions(context: Any) -> Mapping[str, Function]:
-    """The functions by the names of NumPy's, on numbers of a context of mpmath, which has the number of digits."""
+    """The functions by NumPy's names, on numbers of an mpmath context, which has the number of digits."""
     nan, infinity = context.nan, context.inf
 
     def real(function: Function) -> Function:
-        """The function, with NaN where it has no real result."""
+        """The function, with NaN for no real result."""
 
         def result(*numbers: Any) -> Any:
             value = function(*numbers)
@@ -362,7 +362,7 @@ def elementwise_functions(context: Any) -> Mapping[str, Function]:
 
 
 def predicates(context: Any) -> Mapping[str, Function]:
-    """Comparisons and tests, whose results are booleans, by the names of NumPy's."""
+    """Comparisons and tests with boolean results, by NumPy's names."""
     return {
         "equal": operator.eq,
         "not_equal": operator.ne,

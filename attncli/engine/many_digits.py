@@ -1,4 +1,4 @@
-"""A small problem computed with many digits: a plan's functions on numbers of mpmath, rounded once at the end."""
+"""Small problems with many digits: a plan's functions on mpmath numbers, rounded once at the end."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -16,11 +16,11 @@ from attncli.plan.graph import Node, Plan
 from attncli.problem.spec import ProblemSpec
 
 DIGITS = 50
-MAX_OPERATIONS = 2**19  # so many take two to three seconds
+MAX_OPERATIONS = 2**19  # they take two to three seconds
 
 
 def has_many_digits() -> bool:
-    """Whether the package mpmath is there, which computes with many digits."""
+    """Whether the package mpmath is installed."""
     return find_spec("mpmath") is not None
 
 
@@ -29,9 +29,8 @@ def run_with_digits(
 ) -> Mapping[str, Array]:
     """The values of nodes or results, computed with so many decimal digits and rounded once, to float64 or longdouble.
 
-    What the problem gives is first rounded to its own type, as elsewhere. Raises AttnError where the package mpmath is
-    missing, where the problem has more than MAX_OPERATIONS, and where an operator, which it names, can't compute with
-    many digits.
+    Inputs are first rounded to the problem's type, as elsewhere. Raises AttnError if the package mpmath is missing, the
+    problem needs more than MAX_OPERATIONS, or an operator, which it names, can't compute with many digits.
     """
     names = list(names)
     if not has_many_digits():
@@ -46,9 +45,9 @@ def run_with_digits(
 def compute_with_digits(
     plan: Plan, problem: ProblemSpec, names: Iterable[str], digits: Digits
 ) -> Mapping[str, Array | DigitsArray]:
-    """The values of the nodes that are needed, by name: booleans and indices of NumPy's, other numbers of many digits.
+    """The values of the required nodes, by name: NumPy booleans and indices, other numbers with many digits.
 
-    Raises AttnError as `run_with_digits` does.
+    Raises AttnError like `run_with_digits`.
     """
     needed, values = plan.needed_for(names), dict[str, Any]()
     for node in plan.nodes:
@@ -65,9 +64,9 @@ def compute_with_digits(
 
 
 def evaluate_with_digits(node: Node, values: dict[str, Any], digits: Digits) -> Any:
-    """The value of a computed node, from those of its inputs by name; its inner quantities are put among them.
+    """The value of a computed node, from its inputs' values by name; adds its inner quantities to them.
 
-    Raises AttnError, which names the operator, where it can't be computed with many digits.
+    Raises AttnError, which names the operator, if it can't be computed with many digits.
     """
     assert node.function is not None
     record = node.record
@@ -86,7 +85,7 @@ def evaluate_with_digits(node: Node, values: dict[str, Any], digits: Digits) -> 
 
 @contextmanager
 def _errors_named(node: Node, digits: Digits) -> Iterator[None]:
-    """A block that evaluates a node; raises AttnError, which names it, where that fails."""
+    """A block that evaluates a node; raises AttnError, which names it, if that fails."""
     record = node.record
     where = record.title if record is not None else f"step {node.name}"
     try:
@@ -97,16 +96,16 @@ def _errors_named(node: Node, digits: Digits) -> Iterator[None]:
 
 
 def _with_exact_scale(node: Node, problem: ProblemSpec, digits: Digits) -> Node:
-    """The node; where it divides by √d, which a plan has in the type of the problem, with that scale in many digits."""
+    """The node; a scale 1/√d, which a plan has in the problem's type, gets many digits."""
     if node.function is not elementwise.scale or problem.scale is not None:
         return node
     return replace(node, options={"scale": 1 / np.sqrt(digits.type(problem.scaled_features))})
 
 
 def _result(node: Node, value: Any, digits: Digits) -> Any:
-    """The result of a function; raises DigitsError where it has digits of double precision alone.
+    """The result of a function; raises DigitsError if it has only double precision.
 
-    What an exact node makes, such as random numbers, is as if it were given.
+    Results of exact nodes, such as random numbers, count as given.
     """
     result = digits.result(value)
     if isinstance(result, np.ndarray) and result.dtype.kind == "f":

@@ -1,4 +1,4 @@
-"""The memory that a run needs, known from its plan before the work: a run that can't fit is refused."""
+"""The memory that a run needs, estimated from its plan: a run that can't fit is refused in advance."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ FEWER_QUERIES = "compute some of the queries with only"
 
 @dataclass(frozen=True)
 class MemoryNeed:
-    """The bytes of each step that a run keeps, by name, and those that its largest step needs on its way."""
+    """The bytes of each kept step, by name, and the temporary bytes of the largest step."""
 
     steps: Mapping[str, int]
     on_the_way: int
@@ -34,7 +34,7 @@ class MemoryNeed:
 def check_memory(
     problem: ProblemSpec, plan: Plan, select: Sequence[str], options: RunOptions, *, is_dense: bool
 ) -> None:
-    """Raise AttnError where the steps that a run keeps, and what its caller needs, are more than the memory there is.
+    """Raise AttnError if the kept steps and the caller's arrays exceed the available memory.
 
     The error names the largest steps, and what to select instead.
     """
@@ -50,23 +50,23 @@ def check_memory(
 
 
 def _smaller_run(problem: ProblemSpec, plan: Plan) -> str:
-    """What to do instead: to select the output alone where that fits, or some of the queries."""
+    """The hint: to select only the output if that fits, or some of the queries."""
     if plan.has_gradients:
         return "leave out grad_output, or give fewer batch items, queries or keys"
     if OUTPUT not in plan.results:
         return FEWER_QUERIES
     need = memory_need(problem, plan, (OUTPUT,), RunOptions(), is_dense=False).total
     if missing_memory(need) is None:
-        return f"select {OUTPUT} alone, without every step ({format_bytes(need)}), or {FEWER_QUERIES}"
+        return f"select only {OUTPUT}, without every step ({format_bytes(need)}), or {FEWER_QUERIES}"
     return f"{FEWER_QUERIES}, or give fewer or shorter vectors"
 
 
 def memory_need(
     problem: ProblemSpec, plan: Plan, select: Iterable[str], options: RunOptions, *, is_dense: bool
 ) -> MemoryNeed:
-    """What an engine keeps: all steps where it is dense, otherwise the selected ones and those before and after blocks.
+    """An engine's kept steps: all if it is dense, otherwise the selected ones and those before and after blocks.
 
-    It is a lower bound: of what functions need on their way only the wider copies of their arguments are counted.
+    It is a lower bound: of functions' temporaries only the wider copies of arguments are counted.
     """
     kept, tables, in_parts = plan.nodes, list[Node](), False
     if not is_dense:
@@ -88,7 +88,7 @@ def memory_need(
 
 
 def _new_bytes(node: Node, plan: Plan, problem: ProblemSpec) -> int:
-    """The bytes of a step's array; 0 where it is the problem's own, or a view of another step's."""
+    """The bytes of a step's array; 0 if it is the problem's own, or a view of another step's."""
     size = array_bytes(node, problem.precision)
     if node.is_input:
         dtype = input_array(node, problem).dtype
@@ -101,9 +101,9 @@ def _new_bytes(node: Node, plan: Plan, problem: ProblemSpec) -> int:
 
 
 def _wider_bytes(node: Node, plan: Plan, precision: Precision, *, in_parts: bool) -> int:
-    """The bytes of the arguments and the result of a step, or of a part of them, in the wider type of its products.
+    """The bytes of a step's arguments and result, or of slices of them, in the wider type of its products.
 
-    The result of a whole step is not yet there in its own type: it takes the place of what is counted for it.
+    A whole step's result does not yet exist in its own type: this count replaces its bytes.
     """
     if node.is_input or node.is_exact or node.tapped_from is not None or node.is_boolean:
         return 0

@@ -1,6 +1,6 @@
-"""The first NaN or infinity that reaches a selected result: it is found, traced back, and reported as a warning.
+"""The first NaN or infinity in a selected result: it is found, traced back, and reported as a warning.
 
-Rows that are NaN because `empty_rows` says so, of queries that see no key, are none of these.
+Rows of NaN for queries that see no key, chosen by `empty_rows`, don't count.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,11 +19,11 @@ from attncli.plan.trace import Step, Trace
 from attncli.problem.fields import LSE
 from attncli.problem.spec import FIELDS, ProblemSpec
 
-READ_CELLS = 2**20  # numbers of a table that are looked at together
+READ_CELLS = 2**20  # numbers of a table per look
 
 
 def with_nonfinite_warning(trace: Trace, select: Iterable[str]) -> Trace:
-    """The trace with a warning on the first selected step that has a NaN or an infinity that no mask hides."""
+    """The trace with a warning about the first selected step with a NaN or an infinity that no mask hides."""
     for name in select:
         step = trace[name]
         warning = _warning(trace, step)
@@ -33,18 +33,18 @@ def with_nonfinite_warning(trace: Trace, select: Iterable[str]) -> Trace:
 
 
 def _warning(trace: Trace, step: Step) -> str | None:
-    """The warning on the first cell of a step that is not finite; None where there is none that no mask hides."""
+    """The warning about the first non-finite cell of a step; None if masks hide all such cells."""
     cell = _first_nonfinite(trace, step)
     if cell is None:
         return None
     try:
         return _traced_warning(trace, cell)
-    except (AttnError, MemoryError):  # there is not enough memory to trace it back
+    except (AttnError, MemoryError):  # too little memory to trace it back
         return nonfinite_warning(trace, cell)
 
 
 def _traced_warning(trace: Trace, cell: Cell) -> str | None:
-    """The warning on a cell with its cause; in blocks by the steps of its query, which are computed again."""
+    """The warning about a cell with its cause; for blocks the steps of its query are computed again."""
     step = trace[cell.name]
     if _is_of_blocks(trace, step):
         if step.node.stage == GRADIENT:  # it may come from any query
@@ -52,7 +52,7 @@ def _traced_warning(trace: Trace, cell: Cell) -> str | None:
         row = cell.at[step.axes.index("n")]
         of_query = _trace_of_query(trace, row)
         found = _first_nonfinite(of_query, of_query[step.name])
-        if found is None:  # a mask hides it, or only the rounding of blocks made it
+        if found is None:  # a mask hides it, or it came only from the rounding of blocks
             return None if is_before_mask(trace.plan, step.node) else nonfinite_warning(trace, cell)
         trace, cell = of_query, found
     cause = cause_of(trace, cell)
@@ -61,10 +61,10 @@ def _traced_warning(trace: Trace, cell: Cell) -> str | None:
 
 
 def _first_nonfinite(trace: Trace, step: Step) -> Cell | None:
-    """The first cell of a step that is not finite, neither by choice nor where a mask hides it, as far as it is kept.
+    """The first non-finite cell of a step that is neither chosen nor hidden by a mask, as far as it is kept.
 
-    Of a table that was computed in blocks, which may be a file that is larger than memory, only those rows are looked
-    at whose context is not finite; where that was not computed, the weights say it, or else the table itself.
+    A table from blocks may be a file larger than memory: only rows with a non-finite context are read. If the context
+    was not computed, the weights replace it, or else the table itself.
     """
     if step.node.stage == GRADIENT or not (_is_of_blocks(trace, step) and "m" in step.axes):
         found = cells_not_finite(trace.plan, step.node, step.value)
@@ -88,7 +88,7 @@ def _first_nonfinite(trace: Trace, step: Step) -> Cell | None:
 
 
 def _first_visible(trace: Trace, step: Step) -> Cell | None:
-    """The first cell of a table before the mask that is not finite, and visible; masks of some queries are computed."""
+    """The first non-finite, visible cell of a table before the mask; computes the masks of some queries."""
     rows = _rows_not_finite(trace, step)[..., 0]
     queries = np.flatnonzero(rows.reshape(-1, rows.shape[-1]).any(axis=0))
     count = max(READ_CELLS // step.value[..., 0, :].size, 1)
@@ -102,7 +102,7 @@ def _first_visible(trace: Trace, step: Step) -> Cell | None:
 
 
 def _visible_cells(trace: Trace, queries: Array) -> Array:
-    """Which keys some queries see [… n m]."""
+    """The keys that some queries see [… n m]."""
     problem = problem_of_queries(trace.problem, list(map(int, queries)))
     engine = DenseEngine(plan_of(problem), problem, problem.precision)
     needed = engine.plan.needed_for(["visible"])
@@ -111,7 +111,7 @@ def _visible_cells(trace: Trace, queries: Array) -> Array:
 
 
 def _rows_not_finite(trace: Trace, step: Step) -> Array:
-    """Where the rows of a step [… n x] have a number that is not finite [… n 1]; some rows are read at a time."""
+    """The rows of a step [… n x] with a non-finite number [… n 1]; reads some rows at a time."""
     rows = np.zeros((*step.value.shape[:-1], 1), dtype=bool)
     for index in np.ndindex(*step.value.shape[:-2]):
         table, found = step.value[index], rows[index]
@@ -123,12 +123,12 @@ def _rows_not_finite(trace: Trace, step: Step) -> Array:
 
 
 def _first(found: Array) -> tuple[int, ...]:
-    """The index of the first cell that is true."""
+    """The index of the first true cell."""
     return tuple(map(int, np.unravel_index(int(found.argmax()), found.shape)))
 
 
 def _is_of_blocks(trace: Trace, step: Step) -> bool:
-    """Whether a step was computed in blocks or from them, so that steps between it and the inputs were not kept."""
+    """Whether a step depends on blocks, so that steps between it and the inputs were not kept."""
     plan = trace.plan
     if len(trace.steps) == len(plan.nodes):
         return False
@@ -142,7 +142,7 @@ def _is_of_blocks(trace: Trace, step: Step) -> bool:
 
 
 def _trace_of_query(trace: Trace, row: int) -> Trace:
-    """Every step of a problem of one query by the dense engine, with the labels of the trace that has it as a row."""
+    """Every step of a one-query problem by the dense engine, with the labels of the trace that has it as a row."""
     problem = problem_of_queries(trace.problem, [row])
     precision = problem.precision
     engine = DenseEngine(plan_of(problem), problem, precision, has_wide_tables=precision.has_wide_tables)
@@ -152,7 +152,7 @@ def _trace_of_query(trace: Trace, row: int) -> Trace:
 
 
 def _given_value(problem: ProblemSpec, node: Node, cell: Cell) -> GivenValue:
-    """The number that was given where an input has a cell, before it was rounded, and the file and line of it."""
+    """The given number of an input's cell, before rounding, with its file and line."""
     array, key = input_array(node, problem), node.source[0]
     number = float(apply_input_function(node, array)[cell.at])
     origin = problem.origin_of(key)
@@ -165,14 +165,14 @@ def _given_value(problem: ProblemSpec, node: Node, cell: Cell) -> GivenValue:
 
 
 def _row_numbers(array: Array) -> Array:
-    """The number of the row of each cell of an array, from 0, in a shape that broadcasts with it; of a vector, 0."""
+    """The row number of each cell of an array, from 0, in a shape that broadcasts with it; 0 for a vector."""
     return np.arange(array[..., 0].size).reshape(*array.shape[:-1], 1)
 
 
 def cells_not_finite(plan: Plan, node: Node, value: Array) -> Array:
-    """Where a value is NaN or infinite; in the user's bias or scores, and in scores after masks, −∞ is a hidden key.
+    """The cells of a value that are NaN or infinite, except −∞ for hidden keys.
 
-    The log-sum-exp of hidden keys is −∞ too.
+    These are in the user's bias or scores, in scores after masks, and in the log-sum-exp of hidden keys.
     """
     if value.dtype.kind != "f":
         return np.zeros(value.shape, dtype=bool)
@@ -180,27 +180,27 @@ def cells_not_finite(plan: Plan, node: Node, value: Array) -> Array:
         node = plan.by_name[node.inputs["scores"]]
     found: Array = ~np.isfinite(value)
     is_masked = node.role == "scores" and "visible" in plan.by_name and not is_before_mask(plan, node)
-    is_masked = is_masked or (node.role == "scores" and plan.by_name["scores"].is_input)  # they may be masked already
+    is_masked = is_masked or (node.role == "scores" and plan.by_name["scores"].is_input)  # maybe already masked
     may_hide = is_masked or node.source in (("bias",), ("sink",))
     return found & (value != -np.inf) if may_hide else found
 
 
 def is_before_mask(plan: Plan, node: Node) -> bool:
-    """Whether a node is a table of the scores' axes that a mask is applied to later."""
+    """Whether a node is a table of the scores' axes before the mask."""
     names = list(plan.by_name)
     has_masks = "visible" in plan.by_name
     return has_masks and node.axes == plan["scores"].axes and names.index(node.name) < names.index("visible")
 
 
 def computing_node(plan: Plan, node: Node) -> Node:
-    """The node whose function computes a node: of an inner quantity the one that it is tapped from."""
+    """The node whose function computes a node; for an inner quantity the node that taps it."""
     return node if node.tapped_from is None else plan.by_name[node.tapped_from]
 
 
 def cause_of(trace: Trace, cell: Cell) -> Cell:
-    """The cell that a cell is not finite because of: one of an input, or of the step where finite numbers made it.
+    """The cause of a non-finite cell: a cell of an input, or of the step that made it from finite numbers.
 
-    Every step that the cell depends on is in the trace.
+    The trace must have every step that the cell depends on.
     """
     while not trace[cell.name].node.is_input:
         source = _source_of(trace, cell)
@@ -211,10 +211,9 @@ def cause_of(trace: Trace, cell: Cell) -> Cell:
 
 
 def _source_of(trace: Trace, cell: Cell) -> Cell | None:
-    """The cell of an input of a step that made a cell of it not finite; None where its function did.
+    """The input cell that made a step's cell non-finite; None if the step's function did.
 
-    A number has reached the cell where it alone, with 1 in place of all others that are not finite, makes it not
-    finite too.
+    A number is the cause if it alone, with 1 for all other non-finite numbers, also makes the cell non-finite.
     """
     plan = trace.plan
     node = computing_node(plan, plan.by_name[cell.name])
@@ -224,14 +223,14 @@ def _source_of(trace: Trace, cell: Cell) -> Cell | None:
     finite = values | {name: np.where(masks[name], np.ones_like(values[name]), values[name]) for name in cells_of}
 
     def reaches(name: str, cells: Array) -> bool:
-        """Whether these cells of one input [cells axes] alone make the cell not finite."""
+        """Whether these cells of one input [cells axes] alone make the cell non-finite."""
         array, index = finite[name].copy(), tuple(cells.T)
         array[index] = values[name][index]
         return _is_result_nonfinite(trace, node, {**finite, name: array}, cell)
 
     if not cells_of or _is_result_nonfinite(trace, node, finite, cell):
         return None
-    for name, cells in cells_of.items():  # the first along common axes, which mostly is the one
+    for name, cells in cells_of.items():  # the first along common axes, which is usually the cause
         near = cells[_is_near(plan.by_name[name], cells, plan.by_name[cell.name], cell)][:1]
         if len(near) and reaches(name, near):
             return Cell(name, tuple(map(int, near[0])))
@@ -246,7 +245,7 @@ def _source_of(trace: Trace, cell: Cell) -> Cell | None:
 
 
 def _is_result_nonfinite(trace: Trace, node: Node, values: Mapping[str, Array], cell: Cell) -> bool:
-    """Whether a cell is not finite where the node that computes it is evaluated with these values."""
+    """Whether evaluating a cell's node with these values makes the cell non-finite."""
     inner: dict[str, Array] = {}
     with np.errstate(all="ignore"):
         value = evaluate(node, values, trace.precision, inner.__setitem__)
@@ -254,7 +253,7 @@ def _is_result_nonfinite(trace: Trace, node: Node, values: Mapping[str, Array], 
 
 
 def _is_near(node: Node, cells: Array, result: Node, cell: Cell) -> Array:
-    """Which cells of a node [cells axes] have the indices of a cell of the result along the axes that both have."""
+    """The cells of a node [cells axes] with a result cell's indices along common axes."""
     index_of = dict(zip(result.letters, cell.at, strict=True))
     near = np.ones(len(cells), dtype=bool)
     for axis, (letter, length) in enumerate(node.axes):
@@ -264,9 +263,9 @@ def _is_near(node: Node, cells: Array, result: Node, cell: Cell) -> Array:
 
 
 def problem_of_queries(problem: ProblemSpec, rows: Sequence[int]) -> ProblemSpec:
-    """The forward problem of some queries alone, by their numbers among those that were computed.
+    """The forward problem of some queries, by their numbers among the computed ones.
 
-    A label could be that of another query, or a number: here queries are labelled by their positions.
+    Here queries are labelled by their positions, since a label could also be another query's, or a number.
     """
     selected, count = problem.selected_queries, problem.query_count
     positions = [row if selected is None else selected[row] for row in rows]
@@ -276,9 +275,9 @@ def problem_of_queries(problem: ProblemSpec, rows: Sequence[int]) -> ProblemSpec
 
 
 def rows_of_nan(trace: Trace, step: Step, found: Array) -> Array:
-    """Where the rows of a step are NaN by choice, in a shape that broadcasts with its value.
+    """The rows of a step that are NaN by choice, in a shape that broadcasts with its value.
 
-    `found` has the cells of the step that are not finite; only the queries of these are looked at.
+    `found` has the non-finite cells of the step; only their queries are checked.
     """
     axes = step.axes
     nowhere = np.zeros((1,) * len(axes), dtype=bool)
@@ -298,9 +297,9 @@ def rows_of_nan(trace: Trace, step: Step, found: Array) -> Array:
 
 
 def _empty_rows(trace: Trace, queries: Array) -> Array:
-    """Which of these queries see no key [… n]; false of the others.
+    """Those of these queries that see no key [… n]; false for the others.
 
-    In blocks the weights were not kept: they are computed again, some queries at a time.
+    Blocks don't keep the weights: they are computed again, some queries at a time.
     """
     name = trace.plan.attending_weights
     if name in trace.by_name:
@@ -324,5 +323,5 @@ def _weights(problem: ProblemSpec) -> Array:
 
 
 def _rows_of_zeros(weights: Array) -> Array:
-    """Where all weights of a row are 0 [… n]."""
+    """The rows whose weights are all 0 [… n]."""
     return np.asarray(~(weights != 0).any(axis=-1))

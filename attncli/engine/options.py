@@ -21,38 +21,38 @@ def in_memory(_name: str, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Arr
 
 
 def is_executor(name: str) -> bool:
-    """Whether a name or an address is that of an executor."""
+    """Whether a name or an address denotes an executor."""
     return name in (THREADS, SERIAL) or name.startswith(REMOTE)
 
 
 @dataclass(frozen=True, eq=False)
 class BlockSizes:
-    """Sizes of blocks and tiles; they do not depend on the number of workers, and so neither do the last digits.
+    """Sizes of blocks and tiles; they, and so the last digits, do not depend on the number of workers.
 
-    A problem of at most `dense_cells` scores, all heads and batch items together, is computed whole, unless what is
-    computed for each of them, such as a hidden layer, has more than `row_cells` numbers, or the keys or values of all
-    query heads have: for a few queries these take more time than the scores. One whose score is a product, and whose
-    tiles take no longer than `alone_multiplications` in single precision, is one block, if it can be, and no other
-    thread is woken: that, and to wait for the interpreter, would take longer than it saves.
+    A problem with at most `dense_cells` scores in all heads and batch items is computed whole. An exception is one with
+    more than `row_cells` numbers in a table per score, such as a hidden layer, or in the keys or values of all query
+    heads: for a few queries these take more time than the scores. If the score is a product, and the tiles take no
+    longer than `alone_multiplications` in single precision, the problem is one block if possible, without other
+    threads: waking them, and waiting for the GIL, would take longer than they save.
     """
 
     dense_cells: int = 2**17
-    rows: int = 1024  # queries of a block that is computed tile by tile, at most; of few keys up to four times as many
-    masked_rows: int = 512  # where keys are masked, at most: smaller blocks compute fewer masked cells
-    tile_cells: int = 2**19  # numbers of a tile: more leave the caches, fewer leave workers waiting for the interpreter
-    min_unmasked_keys: int = 128  # for so many keys that are visible to all queries no mask is computed
-    row_cells: int = 2**19  # numbers of the largest step of a block that is computed in whole rows
-    alone_multiplications: int = 25 * 10**6  # which take a quarter to a half of a millisecond
+    rows: int = 1024  # at most so many queries in a tiled block; up to four times as many for few keys
+    masked_rows: int = 512  # the same if keys are masked: smaller blocks compute fewer masked cells
+    tile_cells: int = 2**19  # numbers of a tile: more leave the caches, fewer make workers wait for the GIL
+    min_unmasked_keys: int = 128  # no mask is computed for a run of so many keys that all queries see
+    row_cells: int = 2**19  # numbers of the largest step of a block in whole rows
+    alone_multiplications: int = 25 * 10**6  # 0.25 to 0.5 ms
 
 
 @dataclass(frozen=True, eq=False)
 class RunOptions:
     """Options of running a plan: executor, allocator, progress callback, sizes of blocks.
 
-    `allocate(name, shape, dtype)` returns the array that a large result is written to; `progress(done, total)` is
-    called after each block. `blas_is_limited` says that NumPy's linear algebra library has been limited to one
-    thread before it was loaded; `caller_bytes` is the memory that the caller needs for the results besides them.
-    Raises AttnError where the executor is neither "threads" nor "serial" nor an address.
+    `allocate(name, shape, dtype)` returns the array for a large result; `progress(done, total)` is called after each
+    block. `blas_is_limited` says that BLAS was limited to one thread before it was loaded; `caller_bytes` is the
+    caller's memory in addition to the results. Raises AttnError if the executor is neither "threads" nor "serial" nor
+    an address.
     """
 
     executor: str = THREADS
@@ -67,7 +67,7 @@ class RunOptions:
 
 
 def _check_executor(executor: object) -> None:
-    """Raise AttnError where the value is not an executor; in Python it may be of any type."""
+    """Raise AttnError if the value is not an executor; in Python it may be of any type."""
     if not isinstance(executor, str):
         hint = f"expected one of {', '.join(EXECUTORS)}"
         raise AttnError(f"{repr_excerpt(executor)} is not a name", where="executor", hint=hint)

@@ -1,6 +1,6 @@
-"""The products of tiles: how long their sums are, rows of heads that share keys, and memory that a thread reuses.
+"""The products of tiles: the lengths of their sums, rows of heads that share keys, and reusable memory of threads.
 
-The error of a sum of n numbers, one after another, grows with n: partial sums grow, and each addition rounds one.
+The error of a running sum of n numbers grows with n: partial sums grow, and each addition rounds one.
 """
 
 import math
@@ -15,10 +15,10 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.ops.products import sum_of_parts
 from attncli.ops.structural import repeat_kv
 
-KEYS, KEYS_OF_VECTOR = 128, 512  # in a sum, at most; a vector times a matrix is summed in several lanes
-WIDE_SCORES_FROM = 200.0  # an error of 1e-7 of a larger score is one of 2e-5 of its weight
-SAMPLED_ROWS, MIN_ROWS_OF_HEAD = 256, 16  # of all heads, whose lengths say how large scores may be
-FEW_ROWS, MANY_COLUMNS = 32, 256  # fewer rows times more columns are computed as columns times rows
+KEYS, KEYS_OF_VECTOR = 128, 512  # keys per sum, at most; a vector times a matrix is summed in several lanes
+WIDE_SCORES_FROM = 200.0  # a relative error of 1e-7 in a larger score is 2e-5 in its weight
+SAMPLED_ROWS, MIN_ROWS_OF_HEAD = 256, 16  # in all heads; their lengths estimate the size of scores
+FEW_ROWS, MANY_COLUMNS = 32, 256  # fewer rows times more columns are multiplied as columns times rows
 BLAS_TYPES = "fd"  # float32 and float64
 
 
@@ -32,10 +32,10 @@ class Summation:
 
 
 def choose_summation(score_limit: float | None, features: int, rows: int, keys: int, dtype: str) -> Summation:
-    """How to sum in tiles of `rows` queries and `keys` keys, where scores are at most about `score_limit`, or unknown.
+    """The summation for tiles of `rows` queries and `keys` keys, with scores up to about `score_limit`, or unknown.
 
-    The queries are those of all heads that share a key head, as these are multiplied together. Large scores have the
-    wider type, if there is one.
+    `rows` counts all heads that share a key head, as these are multiplied together. Large scores get the wider type, if
+    there is one.
 
     >>> choose_summation(3.0, features=64, rows=64, keys=300, dtype="float32")
     Summation(features=64, keys=100, score_dtype='float32')
@@ -43,14 +43,14 @@ def choose_summation(score_limit: float | None, features: int, rows: int, keys: 
     if rows == 1:
         return Summation(features, min(keys, KEYS_OF_VECTOR), dtype)
     is_wide = score_limit is not None and score_limit > WIDE_SCORES_FROM
-    parts = -(-keys // KEYS)  # as long as each other
+    parts = -(-keys // KEYS)  # equally long
     return Summation(features, -(-keys // parts), Precision(dtype).widened_name if is_wide else dtype)
 
 
 def typical_score_limit(queries: Array, keys: Array, scale: float) -> float:
-    """What scores of queries [… n d] and keys [… m d] don't exceed: the product of their lengths, times the scale.
+    """A bound of typical scores of queries [… n d] and keys [… m d]: the product of their lengths, times the scale.
 
-    Lengths are root mean squares, over all heads and some of the rows.
+    Lengths are root mean squares over all heads and some of the rows.
 
     >>> typical_score_limit(np.array([[3.0, 4.0]]), np.array([[0.0, 2.0]]), scale=0.5)
     5.0
@@ -66,7 +66,7 @@ def _typical_length(x: Array) -> float:
 
 
 class _Scratch(threading.local):
-    """Buffers of one thread, by name and type, which grow: fresh memory would have to be cleared for each tile."""
+    """Buffers of one thread, by name and type, which grow: the system would clear fresh memory for each tile."""
 
     def __init__(self) -> None:
         self.buffers: dict[tuple[str, str], Array] = {}
@@ -74,9 +74,9 @@ class _Scratch(threading.local):
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """Mark the buffers as in use while a block is computed; a block inside it gets buffers of its own.
+        """Mark the buffers as in use while a block is computed; a nested block gets its own buffers.
 
-        There is one where an operator of the user computes attention itself.
+        Blocks are nested if a user's operator computes attention itself.
         """
         before = self.buffers, self.are_in_use
         if self.are_in_use:
@@ -101,8 +101,8 @@ SCRATCH = _Scratch()
 def multiply(left: Array, right: Array, out: Array, terms: int) -> Array:
     """`left` [… a b] times `right` [… b c] in `out` [… a c]; at most `terms` terms are summed in a row.
 
-    BLAS would copy many columns that are stored one after another for the few rows that it multiplies them by, which
-    takes several times as long as the product: they are multiplied as rows.
+    For a few rows BLAS would copy many contiguous columns, which takes several times as long as the product: they are
+    multiplied as rows instead.
 
     >>> multiply(np.ones((3, 2)), np.array([[1.0], [2.0]]), np.empty((3, 1)), terms=2).ravel()
     array([3., 3., 3.])
@@ -117,7 +117,7 @@ def multiply(left: Array, right: Array, out: Array, terms: int) -> Array:
 
 
 def _are_few_by_many(left: Array, right: Array, out: Array) -> bool:
-    """Whether a few rows are multiplied by many columns that are stored one after another."""
+    """Whether a few rows are multiplied by many contiguous columns."""
     *_, row_stride, stride = right.mT.strides
     are_stored_by_column = stride == right.itemsize and row_stride >= right.shape[-2] * stride
     is_few_by_many = 1 < left.shape[-2] < FEW_ROWS and right.shape[-1] > MANY_COLUMNS
@@ -137,7 +137,7 @@ def grouped_product(left: Array, right: Array, out: Array, terms: int) -> Array:
         return multiply(left, right, out, terms)
     *leading, heads, rows, columns = out.shape
     groups, share = right.shape[-3], heads // right.shape[-3]
-    if left.flags.c_contiguous and out.flags.c_contiguous:  # one product with the rows of all heads that share
+    if left.flags.c_contiguous and out.flags.c_contiguous:  # one product with the rows of all heads that share keys
         shape = (*leading, groups, share * rows)
     else:
         shape, right = (*leading, groups, share, rows), right[..., None, :, :]
@@ -146,7 +146,7 @@ def grouped_product(left: Array, right: Array, out: Array, terms: int) -> Array:
 
 
 def repeated_for(x: Array, queries: Array) -> Array:
-    """Keys or values [… g m c] once for each head of `queries` [… h n d], where heads share them."""
+    """Keys or values [… g m c], repeated for each head of `queries` [… h n d] if heads share them."""
     return repeat_kv(x, heads=queries.shape[-3]) if _is_shared(x, queries) else x
 
 

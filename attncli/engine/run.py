@@ -1,4 +1,4 @@
-"""Running a problem: it is planned, and computed by the dense engine or, where it is large, by the blockwise one."""
+"""Running a problem: it is planned, then computed by the dense engine, or by the blockwise one if it is large."""
 
 import math
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from attncli.plan.trace import RunResult, Trace
 from attncli.problem.spec import ProblemSpec
 
 LOCAL = RunOptions()
-ALWAYS_FITS = 2**22  # numbers of all steps together: so many are computed without asking for the free memory
+ALWAYS_FITS = 2**22  # numbers of all steps together: no check of free memory below this
 
 
 def run(
@@ -25,12 +25,12 @@ def run(
     every_step: bool = False,
     options: RunOptions = LOCAL,
 ) -> RunResult:
-    """Compute the selected results of a problem, without a selection its default ones.
+    """Compute the selected results of a problem, by default its default ones.
 
-    With `every_step` all steps are kept, whatever the size of the problem; without it a large one is computed in
-    blocks, of its tables the selected ones are kept, and the context and what follows where a selected step needs them.
-    Raises UnknownNameError where `select` has an unknown name, AttnError where the problem does not compute it, more
-    memory is needed than there is, or an executor can't be reached.
+    With `every_step` all steps are kept, whatever the problem's size. Otherwise a large problem is computed in blocks,
+    which keep the selected tables, and the context and later steps if a selected step needs them. Raises
+    UnknownNameError for an unknown name in `select`; AttnError if the problem does not compute it, memory does not
+    suffice, or an executor can't be reached.
     """
     names = problem.default_selection if select is None else select
     select = (names,) if isinstance(names, str) else tuple(names)
@@ -38,7 +38,7 @@ def run(
     nodes = [plan[name] for name in select]  # raises before anything is computed
     mixing = _mixing_operator(plan)
     if mixing is not None and problem.only is not None:
-        message = f"{mixing.title} reads other queries or keys than those of a number"
+        message = f"{mixing.title} mixes queries or keys"
         raise AttnError(message, where="only", hint="leave out only: others would be missing")
     is_dense = every_step or not is_large(plan, options.sizes) or mixing is not None
     has_gradients = _needs_gradients(plan, select)
@@ -73,15 +73,15 @@ def run(
 
 
 def _needs_gradients(plan: Plan, select: Iterable[str]) -> bool:
-    """Whether selected results are those that the backward pass begins with, or makes."""
+    """Whether selected results start the backward pass, or come from it."""
     needed = (plan.by_name[name] for name in plan.needed_for(select))
     return any(node.stage == GRADIENT or node.source == ("grad_output",) for node in needed)
 
 
 def _mixing_operator(plan: Plan) -> OperatorRecord | None:
-    """The operator of another package, if there is one, that reads other queries or keys than those of a number.
+    """Another package's operator, if any, whose numbers depend on other queries or keys than their own.
 
-    A block does not have these, nor a plan of some queries, so that such plans are computed whole.
+    Such plans are computed whole, since a block, or a plan of some queries, lacks the others.
     """
     own = [node for node in plan.nodes if node.record is not None and not node.is_built_in]
     own = [node for node in own if node.is_pair_table or node.stage == "context"]
@@ -97,19 +97,19 @@ def _mixing_operator(plan: Plan) -> OperatorRecord | None:
 
 
 def is_large(plan: Plan, sizes: BlockSizes = LOCAL.sizes) -> bool:
-    """Whether a plan is computed in blocks, and its tables are kept only where they are selected."""
-    if not plan.has_weights or plan.rounds_steps:  # a row is rounded when all of it is known
+    """Whether a plan is computed in blocks, and keeps only selected tables."""
+    if not plan.has_weights or plan.rounds_steps:  # rounding needs whole rows
         return False
     return has_many_scores(plan, sizes) or plan.largest_size_along_keys > sizes.row_cells
 
 
 def has_many_scores(plan: Plan, sizes: BlockSizes = LOCAL.sizes) -> bool:
-    """Whether the scores of a plan are so many that their tables are not for readers."""
+    """Whether a plan has so many scores that nobody reads their tables."""
     return plan.score_count > sizes.dense_cells
 
 
 def _most_numbers(plan: Plan, select: Iterable[str], *, is_dense: bool) -> int:
-    """The numbers of all steps that a run may keep: where it is not dense, tables only where they are selected."""
+    """The numbers of all steps that a run may keep; unless it is dense, only selected tables count."""
     if is_dense:
         return plan.size
     names = {plan.resolve(name) for name in select}
@@ -118,5 +118,5 @@ def _most_numbers(plan: Plan, select: Iterable[str], *, is_dense: bool) -> int:
 
 
 def _is_finite(value: Array) -> bool:
-    """Whether a value has no NaN and no infinity; masks and counts have none."""
+    """Whether a value has neither NaN nor infinity; masks and counts never do."""
     return value.dtype.kind != "f" or all_finite(value)

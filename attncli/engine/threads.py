@@ -1,8 +1,8 @@
-"""Threads and clusters: blocks are computed by the calling thread, with or without others, or by workers of Dask.
+"""Threads and clusters: the calling thread, alone or with others, or Dask workers compute blocks.
 
-Each worker has a core, and BLAS one thread meanwhile: products have the same last digits with any number of workers.
-Calls may overlap: where the number of threads is the process's, the first of them sets the limit, and the last to end
-lifts it. Without threadpoolctl there is no limit.
+Each worker has a core, and BLAS has one thread meanwhile: products have the same last digits with any number of
+workers. Calls may overlap: if the number of BLAS threads is the process's, the first call sets the limit, and the last
+to end lifts it. Without threadpoolctl there is no limit.
 """
 
 import os
@@ -24,9 +24,9 @@ from attncli.engine.blocks import Block
 from attncli.engine.options import SERIAL, THREADS, RunOptions
 from attncli.engine.products import SCRATCH
 
-TIMEOUT = 10  # seconds within which a scheduler must be reached
-THREAD_BYTES = 2**28  # of address space: the stack and heap of a thread, and a buffer of BLAS, which ends the process
-RETRIES = 5  # of a block whose worker process ended
+TIMEOUT = 10  # seconds for reaching a scheduler
+THREAD_BYTES = 2**28  # address space for a thread's stack and heap, and a buffer; without it BLAS ends the process
+RETRIES = 5  # of a block after its worker process ended
 
 Keep = Callable[[Block, BlockResult], None]
 IsCancelled = Callable[[], bool]
@@ -35,7 +35,7 @@ Run = Callable[[BlockTask, Iterable[Block], Keep], Generator[Block]]
 
 
 class Cancelled(Exception):  # noqa: N818 - it stops a task early, and is not an error
-    """The result of the block is not needed any more."""
+    """The block's result is no longer needed."""
 
 
 def share_blocks(
@@ -43,13 +43,13 @@ def share_blocks(
 ) -> Generator[Block]:
     """Compute every block of a task and keep its result; yields each block once it is kept.
 
-    The calling thread and those of the pool, if any, each take the next block that none has begun, and keep its result.
-    The calling thread yields those of the others between its own.
+    The calling thread and the pool's threads, if any, each take the next block and keep its result. The calling thread
+    yields the others' blocks between its own.
     """
     waiting, kept, others = deque(blocks), deque[Block](), list[Future[None]]()
 
     def compute_next() -> bool:
-        """Compute a block that nobody has begun; False where there is none."""
+        """Compute the next block; False if there is none."""
         try:
             block = waiting.popleft()
         except IndexError:
@@ -59,7 +59,7 @@ def share_blocks(
         return True
 
     def compute_all() -> None:
-        """Compute blocks as long as there are any; after an error no further one begins."""
+        """Compute blocks until none is left; after an error no further one begins."""
         try:
             while compute_next():
                 pass
@@ -69,7 +69,7 @@ def share_blocks(
     try:
         if waiting:
             first = waiting.popleft()
-            # Threads that wake up while this one is within a product don't wait for each other to hold the interpreter.
+            # Threads that wake up while this one is in a product don't wait for each other's GIL.
             with begin(task, first, task.query_inputs(first)) as begun:
                 if pool is not None:
                     for _ in range(min(pool.cores - 1, len(waiting))):
@@ -114,9 +114,9 @@ def submit_blocks(
 
 
 class ThreadsExecutor(ThreadPoolExecutor):
-    """A pool of one thread fewer than cores, because the calling thread computes too.
+    """A pool with one thread fewer than cores, because the calling thread computes too.
 
-    `submit` raises AttnError where no thread can be started.
+    `submit` raises AttnError if no thread can be started.
     """
 
     def __init__(self, cores: int, *, limits_blas: bool) -> None:
@@ -124,23 +124,23 @@ class ThreadsExecutor(ThreadPoolExecutor):
         self.cores = cores
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
-        """Compute in a thread, which is started where none is idle."""
+        """Compute in an idle thread, or in a new one."""
         try:
             return super().submit(fn, *args, **kwargs)
-        except RuntimeError as error:  # a limit of memory or of processes is reached
+        except RuntimeError as error:  # a limit of memory or processes
             hint = f"choose the executor {SERIAL}"
             raise AttnError(f"no thread can be started ({error})", where=f"executor {THREADS}", hint=hint) from None
 
 
 def one_thread_each(options: RunOptions) -> AbstractContextManager[None]:
-    """While it lasts, products of this process have one thread each."""
+    """A block in which this process's products have one thread each."""
     return nullcontext() if options.blas_is_limited else one_blas_thread()
 
 
 def threads_of(options: RunOptions) -> ThreadsExecutor | None:
-    """The pool of threads that computes with the calling thread; None where that computes alone.
+    """The pool of threads that computes with the calling thread; None if that computes alone.
 
-    Where Dask computes the blocks it still computes what comes before and after them.
+    If Dask computes the blocks, the pool still computes the steps before and after them.
     """
     left = address_space_left()
     count = cores() if left is None else min(cores(), 1 + left // THREAD_BYTES)
@@ -150,7 +150,7 @@ def threads_of(options: RunOptions) -> ThreadsExecutor | None:
 
 
 def run_all(functions: Sequence[Callable[[], None]], pool: ThreadsExecutor | None) -> None:
-    """Call functions that are independent of each other, several at a time where there is a pool of threads."""
+    """Call independent functions, in parallel if there is a pool."""
     if pool is None:
         for function in functions:
             function()
@@ -159,7 +159,7 @@ def run_all(functions: Sequence[Callable[[], None]], pool: ThreadsExecutor | Non
     try:
         for function in functions:
             submitted.append((function, pool.submit(function)))
-        for function, future in reversed(submitted):  # those that no thread has begun
+        for function, future in reversed(submitted):  # those not yet begun
             if future.cancel():
                 function()
         for _, future in submitted:
@@ -172,9 +172,9 @@ def run_all(functions: Sequence[Callable[[], None]], pool: ThreadsExecutor | Non
 
 @contextmanager
 def executor(options: RunOptions, pool: ThreadsExecutor | None) -> Iterator[Run]:
-    """The function that runs blocks on the executor that the options name; `pool` is that of `threads_of`.
+    """The function that runs blocks on the options' executor; `pool` is from `threads_of`.
 
-    Raises AttnError where a scheduler can't be reached, has no workers, or loses them.
+    Raises AttnError if a scheduler can't be reached, has no workers, or loses them.
     """
     if options.executor not in (SERIAL, THREADS):
         with _dask(options.executor) as run:
@@ -189,22 +189,22 @@ def executor(options: RunOptions, pool: ThreadsExecutor | None) -> Iterator[Run]
 
 @cache
 def _threads(cores: int, *, blas_is_limited: bool) -> ThreadsExecutor:
-    """The pool of threads, which stay with their buffers for the next problem."""
+    """The pool of threads, which keep their buffers for the next problem."""
     return ThreadsExecutor(cores, limits_blas=not blas_is_limited)
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_threads.cache_clear)  # it has none of its parent's threads
+    os.register_at_fork(after_in_child=_threads.cache_clear)  # a child lacks its parent's threads
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager
 def _dask(address: str) -> Iterator[Run]:
-    """The workers of a Dask scheduler: the arrays that every block reads are sent to each of them once."""
+    """The workers of a Dask scheduler; each gets the arrays that every block reads once."""
     try:
         from distributed import Client  # noqa: PLC0415 - an optional extra
         from distributed.client import FutureCancelledError  # noqa: PLC0415 - the same
@@ -234,25 +234,25 @@ def _dask(address: str) -> Iterator[Run]:
 def compute(
     task: BlockTask, block: Block, query_inputs: Mapping[str, Array], is_cancelled: Callable[[], bool] = bool
 ) -> BlockResult:
-    """Compute a block of a task, wherever it runs; raises Cancelled at a yield where `is_cancelled()`."""
+    """Compute a block of a task, anywhere; raises Cancelled at a yield if `is_cancelled()`."""
     with begin(task, block, query_inputs) as begun:
         return begun.finish(is_cancelled)
 
 
 def compute_on_worker(task: BlockTask, block: Block, query_inputs: Mapping[str, Array]) -> BlockResult:
-    """Compute a block in a worker of Dask, with one BLAS thread, as here: it may have been started with more."""
+    """Compute a block in a Dask worker, with one BLAS thread, as here; it may have started with more."""
     with one_blas_thread():
         return compute(task, block, query_inputs)
 
 
 @dataclass(frozen=True)
 class BegunBlock:
-    """A block that was computed up to the first yield of its steps."""
+    """A block that is computed up to the first yield of its steps."""
 
     steps: Generator[None, None, BlockResult]
 
     def finish(self, is_cancelled: Callable[[], bool] = bool) -> BlockResult:
-        """Compute the rest; raises Cancelled at a yield where `is_cancelled()`."""
+        """Compute the rest; raises Cancelled at a yield if `is_cancelled()`."""
         while not is_cancelled():
             try:
                 next(self.steps)
@@ -273,7 +273,7 @@ def begin(task: BlockTask, block: Block, query_inputs: Mapping[str, Array]) -> I
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread in the whole process, or where each thread has its own number, in this one."""
+    """Limit BLAS to one thread in the whole process, or only in this thread if threads have their own number."""
     limits = _limits()
     if limits is None:
         yield
@@ -283,21 +283,21 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def has_one_thread_in_blocks(options: RunOptions) -> bool:
-    """Whether BLAS has one thread while blocks are computed: it has been limited, or can be."""
+    """Whether BLAS has, or can be limited to, one thread while blocks are computed."""
     return options.blas_is_limited or _limits() is not None
 
 
 def limit_this_thread() -> None:
-    """Limit BLAS to one thread in this one, as long as it lives, where each thread has its own number."""
+    """Limit BLAS to one thread in this thread, for its lifetime, if threads have their own number."""
     limits = _limits()
     if limits is not None:
         limits.of_thread()
 
 
 class ProcessLimit:
-    """Limits libraries whose number of threads is the process's, each by its controller of threadpoolctl.
+    """Limits libraries with a process-wide number of threads, each by its threadpoolctl controller.
 
-    Without threadpoolctl's own limiter, which asks the libraries for all that is known of them each time.
+    It replaces threadpoolctl's own limiter, which queries all facts about the libraries each time.
     """
 
     def __init__(self, libraries: Sequence[Any]) -> None:
@@ -321,14 +321,14 @@ class ProcessLimit:
                 _let_any_thread_limit()
 
     def _set_threads(self, numbers: Sequence[int]) -> None:
-        """Give each library its number of threads, from whatever thread."""
+        """Set each library's number of threads, from any thread."""
         _let_any_thread_limit()
         for library, number in zip(self._libraries, numbers, strict=True):
             library.set_num_threads(number)
 
 
 def _let_any_thread_limit() -> None:
-    """Let the calling thread set the limit: since threadpoolctl 3.8 only the first to set it can, until it ends."""
+    """Let the calling thread set the limit: since threadpoolctl 3.8 only the first thread that sets it can."""
     from threadpoolctl import OpenBLASController  # noqa: PLC0415 - an optional extra
 
     if hasattr(OpenBLASController, "clear_controlling_thread"):
@@ -337,33 +337,33 @@ def _let_any_thread_limit() -> None:
 
 @dataclass(frozen=True)
 class _Limits:
-    """The limit of the process, and threadpoolctl's controller of libraries where each thread has its own, if any."""
+    """The process's limit, and threadpoolctl's controller of libraries with a number per thread, if any."""
 
     of_process: ProcessLimit
     thread_controller: Any
 
     def of_thread(self) -> AbstractContextManager[None]:
-        """The limit of this thread, which is set when this is called."""
+        """Set the limit of this thread, and return it."""
         return nullcontext() if self.thread_controller is None else self.thread_controller.limit(limits=1)
 
 
-_SEARCH = Lock()  # `cache` alone would search twice where two calls begin together
+_SEARCH = Lock()  # `cache` alone would search twice if two calls begin together
 
 
 def _limits() -> _Limits | None:
-    """The limits, the same ones for all calls; None without threadpoolctl."""
+    """The limits, the same object for all calls; None without threadpoolctl."""
     with _SEARCH:
         return _find_limits()
 
 
 @cache
 def _find_limits() -> _Limits | None:
-    """The limits of the BLAS libraries that are loaded; None without threadpoolctl."""
+    """The limits of the loaded BLAS libraries; None without threadpoolctl."""
     try:
         from threadpoolctl import OpenBLASController, ThreadpoolController  # noqa: PLC0415 - an optional extra
     except ImportError:
         return None
-    has_limits_of_threads = hasattr(OpenBLASController, "clear_controlling_thread")  # since 3.8, as that method
+    has_limits_of_threads = hasattr(OpenBLASController, "clear_controlling_thread")  # both exist since 3.8
     blas = ThreadpoolController().select(user_api="blas")
     of_process, of_thread = list[Any](), list[str]()
     for library in blas.lib_controllers:

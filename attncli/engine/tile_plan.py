@@ -1,6 +1,6 @@
-"""Tile plans: how a problem is computed in tiles of some queries and some keys, decided once for all blocks.
+"""Tile plans: how to compute a problem in tiles of some queries and some keys, decided once for all blocks.
 
-The factors of a score that is a product are computed once, for all blocks.
+If the score is a product, its factors are computed once for all blocks.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,30 +22,30 @@ from attncli.plan.graph import Node
 from attncli.problem.spec import ProblemSpec
 
 LEFT, RIGHT = "left factor", "right factor"
-SMALL_SCORES = 60.0  # exponentials of larger ones, or of those of unknown size, are likely to leave the range of a sum
+SMALL_SCORES = 60.0  # exponentials of larger or unknown scores are likely to leave the safe range of sums
 
 
 @dataclass(frozen=True)
 class TilePlan:
-    """What all tiles have in common: the nodes up to the scores, and how keys are accumulated.
+    """The common plan of all tiles: the nodes up to the scores, and how to accumulate keys.
 
-    `product` names the node that is the product of LEFT and RIGHT times `scale`, if there is one; `nodes` are those
-    after it. With an `exp_scale` f the numerators are exponentials, exp(f · score).
+    `product` names the node that is the product of LEFT and RIGHT times `scale`, if any; `nodes` come after it. With an
+    `exp_scale` f the numerators are exponentials, exp(f · score).
     """
 
     nodes: Sequence[Node]
     scores_before_mask: str
-    visible: str  # the node of the cells that are not masked; "" without masks
-    keys: int  # in a tile, at most
-    min_unmasked_keys: int  # for so many keys that are visible to all queries no mask is computed
+    visible: str  # the node of unmasked cells; "" without masks
+    keys: int  # per tile, at most
+    min_unmasked_keys: int  # no mask is computed for a run of so many keys that all queries see
     normalizer: Callable[..., Array]
     parameters: Mapping[str, Any]
     dtype: str
-    query: str  # the input with the query axis: the queries, or the left factor
+    query: str  # the input with the query axis: queries, or the left factor
     value: str
     sink: str | None
-    fill: str | None  # of the context of queries that see no key: nan, or uniform for the mean of all values
-    ones: Array  # [keys 1]: numerators times ones are their sums
+    fill: str | None  # for queries that see no key: nan, or uniform for the mean of all values
+    ones: Array  # [keys 1]: a product with it sums numerators
     summation: Summation
     exp_scale: float | None
     product: str | None = None
@@ -53,9 +53,9 @@ class TilePlan:
 
     @property
     def for_few_keys(self) -> "TilePlan":
-        """The same in the wider type; where there is none, with a running maximum (no `exp_scale`) and short sums.
+        """The same in the wider type; if there is none, with a running maximum (no `exp_scale`) and short sums.
 
-        Of queries that see few keys the rounding of each exponential counts; that of the maximum is 1 exactly.
+        For queries that see few keys the rounding of each exponential matters; the maximum's is exactly 1.
         """
         dtype = Precision(self.dtype).widened_name
         if dtype == self.dtype:
@@ -65,12 +65,12 @@ class TilePlan:
 
     @property
     def scales_query(self) -> bool:
-        """Whether queries may be multiplied by a number in place of scores: nothing else is done with these."""
+        """Whether scaling queries may replace scaling scores, because no other operation follows."""
         return self.product is not None and all(node.stage == "mask" for node in self.nodes)
 
     @property
     def has_own_operators(self) -> bool:
-        """Whether operators of other packages compute scores, which may be views of what they read."""
+        """Whether other packages' operators compute scores, which may be views of their inputs."""
         return not all(node.is_built_in for node in self.nodes)
 
     @property
@@ -78,7 +78,7 @@ class TilePlan:
         """The online form of the normalizer."""
         record = record_of(self.normalizer)
         assert isinstance(record, OperatorRecord)
-        assert record.online is not None  # else there are no tiles
+        assert record.online is not None  # tiles need one
         return record.online
 
 
@@ -91,7 +91,7 @@ def can_tile(problem: ProblemSpec) -> bool:
 def make_tile_plan(
     plan: BlockPlan, normalize: Operator, rows: int, keys: int, sizes: BlockSizes
 ) -> tuple[BlockPlan, TilePlan]:
-    """The tile plan of a problem that can be tiled, with `rows` queries and `keys` keys a tile, and its block plan."""
+    """The tile plan of a tileable problem, with `rows` queries and `keys` keys per tile, and its block plan."""
     dtype = plan.precision.accumulation_dtype
     inputs = {name: x.astype(dtype) for name, x in plan.inputs.items()}
     value = plan.context_nodes[-1].inputs["value"]
@@ -110,7 +110,7 @@ def make_tile_plan(
         if exp_scale is not None:
             limit = typical_score_limit(product.left.value, product.right.value, product.scale * exp_scale)
     if all(value not in node.inputs.values() for node in nodes):
-        inputs[value] = replace(inputs[value], is_shared=True)  # by the query heads of a key head
+        inputs[value] = replace(inputs[value], is_shared=True)  # among the query heads of a key head
     sink = next((node.inputs["sink"] for node in plan.context_nodes if "sink" in node.inputs), None)
 
     summation = choose_summation(limit, features, rows * plan.groups, keys, dtype)
@@ -138,7 +138,7 @@ def make_tile_plan(
 
 @dataclass(frozen=True)
 class _Product:
-    """A node that is the product of two factors times a scale, and the nodes after it."""
+    """A node that is a product of two factors times a scale, and the nodes after it."""
 
     name: str
     left: BlockInput
@@ -148,7 +148,7 @@ class _Product:
 
 
 def _factor(nodes: Sequence[Node], inputs: Mapping[str, BlockInput], precision: Precision) -> _Product | None:
-    """The first node, a score, as a product, with the scale that follows; None where it is not a product."""
+    """The first node, a score, as a product, with the following scale; None if it is not a product."""
     score, *nodes = nodes
     rule = score.record.factorization if score.record is not None else None
     if rule is None:

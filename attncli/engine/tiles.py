@@ -1,8 +1,8 @@
-"""Tiles: a block of queries over some keys at a time, by the online form of the normalizer.
+"""Tiles: a block of queries and some keys at a time, by the normalizer's online form.
 
-The scores of a tile are computed in a buffer that its thread reuses; what is accumulated is divided at the end.
-Exponentials are accumulated as they are; where their sums leave the range that is safe, the block is computed once more
-with the running maximum of its scores subtracted.
+A thread reuses a buffer for the scores of a tile; accumulated numbers are divided at the end. Exponentials are
+accumulated without subtracting a maximum; if their sums leave the safe range, the block is computed again with the
+running maximum subtracted.
 """
 
 import math
@@ -23,16 +23,16 @@ from attncli.ops.records import KeyBounds
 from attncli.ops.structural import per_head
 from attncli.plan.graph import Node
 
-TILE_ALIGNMENT = 64  # keys that are masked nowhere begin and end at multiples, and tiles have multiples of so many
-FEW_KEYS, MANY_KEYS = 64, 4  # so few keys, where there are more than so many times as many
-BiasUse = Literal["none", "bounds", "masks"]  # what biases of −∞ hide: nothing, ranges of keys, or each cell
-# Sums of exponentials in this range have lost nothing to overflow or underflow, nor have their products with values.
+TILE_ALIGNMENT = 64  # runs of unmasked keys begin and end at multiples, and tiles have multiples of so many keys
+FEW_KEYS, MANY_KEYS = 64, 4  # queries that see at most so many keys, of more than so many times as many, get more care
+BiasUse = Literal["none", "bounds", "masks"]  # biases of −∞ hide nothing, ranges of keys, or single cells
+# Within this range neither sums of exponentials nor their products with values overflow or underflow.
 SMALLEST_SUM, LARGEST_SUM = math.exp(-30), math.exp(60)
-VisibleCells = tuple[slice, Array]  # some of the keys of a tile, and which of them each query sees [… n m]
+VisibleCells = tuple[slice, Array]  # a range of a tile's keys, and the visible cells [… n m]
 
 
 def hide(scores: Array, visible: Sequence[VisibleCells]) -> None:
-    """Set the scores of a tile [… n m] to −∞ where cells are not visible."""
+    """Set the scores of a tile [… n m] to −∞ in hidden cells."""
     for keys, cells in visible:
         scores[..., keys] = apply_mask(scores[..., keys], cells)
 
@@ -40,20 +40,20 @@ def hide(scores: Array, visible: Sequence[VisibleCells]) -> None:
 class Accumulator:
     """Weighted values and denominators, summed over tiles.
 
-    Where the normalizer needs it, the running maximum of the scores is subtracted from them. Masked cells score −∞.
+    The running maximum of the scores is subtracted if the normalizer needs it. Masked cells score −∞.
     """
 
-    score_factor = 1.0  # that the scores it gets have been multiplied by
+    score_factor = 1.0  # the factor already in the given scores
 
     def __init__(self, tiles: TilePlan, context: Array, sink: Array | None, *, values_are_finite: bool) -> None:
-        """`context` [… n e] is where the context is accumulated; `sink` [h] has a logit for each head."""
+        """`context` [… n e] accumulates the context; `sink` [h] has a logit for each head."""
         self.tiles, self.rule, self.rows = tiles, tiles.rule, context.shape[:-1]
         self.values_are_finite = values_are_finite
         self.context = context  # the first tile fills it
         self.denominator: Array | None = None
         self.running_max: Array | None = None
         self._begin()
-        # Where numerators may cancel, a denominator of 0 does not imply that a query sees no key.
+        # If numerators may cancel, a denominator of 0 does not imply that a query sees no key.
         self.attends = np.zeros(self.rows, bool) if self.rule.may_cancel else None
         self.sink_term: Array | float = 0.0
         if sink is not None:
@@ -61,12 +61,12 @@ class Accumulator:
             self.sink_term = self._numerator(np.array(np.broadcast_to(logits, (*self.rows, 1))))
 
     def _begin(self) -> None:
-        """What is there before the first numerator."""
+        """The state before the first numerator."""
         if self.rule.uses_running_max:
             self.running_max = np.full((*self.rows, 1), self.rule.min_running_max, self.tiles.summation.score_dtype)
 
     def _numerator(self, scores: Array) -> Array:
-        """The numerators of some scores; what was accumulated is rescaled to the same running maximum."""
+        """The numerators of some scores; rescales the accumulated numbers to the same running maximum."""
         before, finite_max = self.running_max, None
         if before is not None:
             self.running_max = np.maximum(before, scores.max(axis=-1, keepdims=True))
@@ -74,29 +74,29 @@ class Accumulator:
             if not np.array_equal(before, self.running_max):
                 self._rescale(before, finite_max)
         out = scores
-        if scores.dtype != self.tiles.dtype:  # their differences from the maximum need fewer digits than they do
+        if scores.dtype != self.tiles.dtype:  # differences from the maximum need fewer digits than scores
             out = SCRATCH.get("numerators", scores.shape, self.tiles.dtype)
         numerator: Array = self.rule.numerator(scores, finite_max, out=out, **self.tiles.parameters)
         return numerator
 
     def _visible_numerator(self, scores: Array, visible: Sequence[VisibleCells]) -> Array:
-        """The numerators of scores, 0 where cells are not visible."""
+        """The numerators of scores, 0 in hidden cells."""
         hide(scores, visible)
         return self._numerator(scores)
 
     def _rescale(self, before: Array, after: Array) -> None:
-        """Multiply what was accumulated with the running maximum `before` by its factor for the maximum `after`."""
+        """Rescale the accumulated numbers from the running maximum `before` to `after`."""
         factor = self.rule.numerator(np.where(before == -np.inf, 0, before), after, out=None, **self.tiles.parameters)
         factor = np.where(before == -np.inf, 0, factor)
         if self.denominator is not None:
             self.denominator *= factor
             self.context *= factor
-            if not self.values_are_finite:  # a weight of 0 contributes 0, also of an infinite value
+            if not self.values_are_finite:  # a weight of 0 contributes 0, even for an infinite value
                 np.copyto(self.context, 0, where=factor == 0)
         self.sink_term = self.sink_term * factor
 
     def add(self, scores: Array, visible: Sequence[VisibleCells], value: Array) -> None:
-        """Accumulate a tile, of whose scores the memory is used; cells that are not visible contribute 0."""
+        """Accumulate a tile, in its scores' memory; hidden cells contribute 0."""
         numerator = self._visible_numerator(scores, visible)
         if self.attends is not None:
             self.attends |= (numerator != 0).any(axis=-1)
@@ -119,17 +119,17 @@ class Accumulator:
         return True
 
     def log_sum_exp(self) -> Array:
-        """The logarithm of the whole denominator [… n], with the running maximum that was subtracted."""
+        """The logarithm of the whole denominator [… n], including the subtracted maximum."""
         denominator = np.zeros((*self.rows, 1), self.tiles.dtype) if self.denominator is None else self.denominator
         logarithm = np.log(self._whole_denominator(denominator))
         if self.running_max is not None:
-            assert self.rule.exp_scale is not None  # else there is no log-sum-exp
+            assert self.rule.exp_scale is not None  # the log-sum-exp needs it
             logarithm = logarithm + self.rule.exp_scale(self.tiles.parameters) * self.running_max
         result: Array = logarithm[..., 0]
         return result
 
     def result(self) -> Array:
-        """Divide the context [… n e]; which queries attend to anything [… n]."""
+        """Divide the context [… n e]; returns the queries that attend to any key [… n]."""
         context, denominator = self.context, self.denominator
         if denominator is None:  # there was no tile
             context[...] = 0
@@ -138,7 +138,7 @@ class Accumulator:
         if not self.rule.is_divided:
             return attends
         denominator = self._whole_denominator(denominator)
-        if self.attends is not None:  # a row whose numerators cancel has weights 0
+        if self.attends is not None:  # if numerators cancel, the weights are 0
             attends = attends & (denominator[..., 0] != 0)
         if not attends.all():
             empty = denominator == 0
@@ -148,7 +148,7 @@ class Accumulator:
         return attends
 
     def _whole_denominator(self, denominator: Array) -> Array:
-        """With the sink, and what the normalizer adds."""
+        """The denominator with the sink and the normalizer's extra term."""
         if self.tiles.sink is not None:
             denominator = denominator + self.sink_term
         if self.rule.extra_denominator is not None:
@@ -158,10 +158,10 @@ class Accumulator:
 
 
 class DirectExponentials(Accumulator):
-    """Exponentials of scores as they are: faster than with a running maximum, and good as long as `is_safe`."""
+    """Exponentials without a running maximum: faster, and correct as long as `is_safe`."""
 
     def _begin(self) -> None:
-        """Nothing is subtracted; queries are multiplied in place of scores where they may be."""
+        """Subtract nothing; scale queries instead of scores if possible."""
         assert self.tiles.exp_scale is not None
         self._scale = self.tiles.exp_scale
         if self.tiles.scales_query:
@@ -175,7 +175,7 @@ class DirectExponentials(Accumulator):
         return numerator
 
     def _visible_numerator(self, scores: Array, visible: Sequence[VisibleCells]) -> Array:
-        """Those of all scores, times 0 where cells are masked: faster than exponentials of −∞."""
+        """The numerators of all scores, times 0 in masked cells: faster than exponentials of −∞."""
         numerator = self._numerator(scores)
         for keys, cells in visible:
             part = numerator[..., keys]
@@ -187,9 +187,9 @@ class DirectExponentials(Accumulator):
         return self.denominator is None or bool(self.denominator.max() <= LARGEST_SUM)
 
     def is_safe(self, see_a_key: Callable[[], Array]) -> bool:
-        """Whether all sums are in range, and the context, before it is divided, is finite.
+        """Whether all sums are in range, and the undivided context is finite.
 
-        `see_a_key()` says which queries [… n] see any key at all: the others have a sum of 0.
+        `see_a_key()` returns the queries [… n] that see any key: the others have a sum of 0.
         """
         if self.denominator is None:
             return True
@@ -203,7 +203,7 @@ class DirectExponentials(Accumulator):
 
 @dataclass(frozen=True)
 class KeyTile:
-    """A range of keys, and those ranges of it in which cells may be masked."""
+    """A range of keys, and its subranges with possibly masked cells."""
 
     first: int
     end: int
@@ -211,13 +211,13 @@ class KeyTile:
 
     @property
     def is_masked_throughout(self) -> bool:
-        """Whether cells of every key may be."""
+        """Whether every key may have masked cells."""
         return sum(end - first for first, end in self.masked) == self.end - self.first
 
 
 @dataclass(frozen=True)
 class TilesResult:
-    """The context of a block, which of its queries attend to anything, and the function that has their log-sum-exp."""
+    """A block's context, its queries that attend to any key, and a function for their log-sum-exp."""
 
     context: Array
     attends: Array
@@ -229,7 +229,7 @@ def compute(
 ) -> Generator[None, None, TilesResult]:
     """The result of a block; yields before the first tile and after each.
 
-    The context is written to `out` [… n e], where there is one.
+    It writes the context to `out` [… n e], if given.
     """
     block, value = _Block(plan, tiles, arrays), arrays[tiles.value]
     tiles = block.tiles
@@ -254,9 +254,9 @@ def compute(
 
 
 def key_tiles(bounds: KeyBounds, keys: int, min_unmasked: int) -> Iterator[KeyTile]:
-    """The tiles of at most `keys` keys that are visible to any query, those of a gap left out.
+    """The tiles of at most `keys` keys that any query sees, without those of a gap.
 
-    Keys that are visible to all queries are masked nowhere, where there are at least `min_unmasked` of them.
+    Runs of at least `min_unmasked` keys that all queries see are not masked.
     """
     alignment = TILE_ALIGNMENT if keys >= TILE_ALIGNMENT else 1
     low, high = _round_up(int(bounds.gap[0]), alignment), int(bounds.gap[1]) // alignment * alignment
@@ -269,7 +269,7 @@ def key_tiles(bounds: KeyBounds, keys: int, min_unmasked: int) -> Iterator[KeyTi
 
 
 def _tiles_without_gap(bounds: KeyBounds, keys: int, min_unmasked: int) -> Iterator[KeyTile]:
-    """The tiles from the first key that is visible to any query to the last."""
+    """The tiles from the first key that any query sees to the last."""
     first, end = map(int, bounds.any_visible)
     low, high = first, end
     if bounds.all_visible[0] > first:
@@ -288,14 +288,14 @@ def _tiles_without_gap(bounds: KeyBounds, keys: int, min_unmasked: int) -> Itera
 
 
 def _round_up(number: int, unit: int) -> int:
-    """The smallest multiple of a unit at least as large as a number."""
+    """A number, rounded up to a multiple of a unit."""
     return -(-number // unit) * unit
 
 
 class _Block:
     """The arrays of a block and its tiles.
 
-    Queries that see few of many keys are computed with more care, which costs next to nothing there.
+    Queries that see few of many keys are computed with more care, which costs almost nothing there.
     """
 
     def __init__(self, plan: BlockPlan, tiles: TilePlan, arrays: Values) -> None:
@@ -313,10 +313,10 @@ class _Block:
             self.tiles = tiles.for_few_keys
 
     def bound_keys(self, biases: BiasUse) -> None:
-        """Make the tiles of the keys that masks leave, and biases of −∞, as far as these are used.
+        """Make the tiles of the keys that masks, and used biases of −∞, leave.
 
-        By their bounds keys are left out that biases hide from every query, such as those whose columns they lack. The
-        exponentials of other hidden scores are 0 without a mask.
+        Bounds skip keys that biases hide from every query, such as keys without a column. The exponentials of other
+        hidden scores are 0 without a mask.
         """
         bounds = self._bounds(with_biases=biases != "none")
         if biases == "bounds":
@@ -330,11 +330,11 @@ class _Block:
 
     @property
     def _seen_keys(self) -> int:
-        """How many keys the tiles have."""
+        """The number of keys in the tiles."""
         return sum(tile.end - tile.first for tile in self.key_tiles)
 
     def _bias_hides_keys(self) -> bool:
-        """Whether biases hide keys of the first query or the last: then ranges of keys may be left out."""
+        """Whether biases hide keys from the first query or the last: then ranges of keys may be skipped."""
         for node in [node for node in self.plan.score_nodes if node.function is bias]:
             arguments = node.arguments(self.arrays)
             rows = arguments.pop("query_rows")[[0, -1]]
@@ -343,7 +343,7 @@ class _Block:
         return False
 
     def accumulate(self, sums: Accumulator) -> Generator[None]:
-        """Add every tile, as long as no sum is too large; yields before the first, and after each."""
+        """Add every tile until a sum is too large; yields before the first, and after each."""
         left, arrays = self._left_factor(sums.score_factor), self.arrays
         yield
         for tile in self.key_tiles:
@@ -355,7 +355,7 @@ class _Block:
                 return
 
     def _left_factor(self, factor: float) -> Array | None:
-        """The left factor of scores that are products, times their scale and a factor, in the type of scores."""
+        """The left factor of a product score, times the scale and a factor, in the scores' type."""
         tiles, dtype = self.tiles, self.tiles.summation.score_dtype
         if tiles.product is None:
             return None
@@ -363,7 +363,7 @@ class _Block:
         return np.multiply(query, tiles.scale * factor, out=SCRATCH.get("left factor", query.shape, dtype), dtype=dtype)
 
     def _scores(self, left: Array | None, part: Values) -> Array:
-        """The scores of a tile before masking, in memory of their own."""
+        """The scores of a tile before masking, in their own memory."""
         tiles, buffer, dtype = self.tiles, None, self.tiles.summation.score_dtype
         if left is not None and tiles.product is not None:
             buffer = self._product(left, part[RIGHT])
@@ -375,18 +375,18 @@ class _Block:
         return scores.copy() if tiles.has_own_operators and scores is not buffer else scores
 
     def _product(self, left: Array, keys: Array) -> Array:
-        """The product of the left factor with that of some keys [… m d]."""
+        """The product of the left factor with some keys' factor [… m d]."""
         dtype = self.tiles.summation.score_dtype
         right = keys.astype(dtype, copy=False).swapaxes(-1, -2)
         out = SCRATCH.get("scores", (*self.rows, right.shape[-1]), dtype)
         return grouped_product(left, right, out, self.tiles.summation.features)
 
     def _visible_cells(self, tile: KeyTile) -> Sequence[VisibleCells]:
-        """The keys of a tile whose cells may be masked, and which of them each query sees."""
+        """The keys of a tile with possibly masked cells, and the visible cells."""
         return [(slice(first - tile.first, end - tile.first), self._visible(first, end)) for first, end in tile.masked]
 
     def _visible(self, first: int, end: int) -> Array:
-        """Which of some keys each query sees, true and false [… n m]."""
+        """The visible cells of some keys, as booleans [… n m]."""
         part = self.plan.slice_keys(self.arrays, first, end)
         for node in self.tiles.nodes:
             if node.stage == "mask" and node.function is not apply_mask:
@@ -395,9 +395,9 @@ class _Block:
         return visible
 
     def see_a_key(self) -> Array:
-        """Which queries [… n] see any key."""
+        """The queries [… n] that see any key."""
         sees = np.zeros(self.rows, bool)
-        has_bias = any(node.function is bias for node in self.tiles.nodes)  # of −∞, which hides keys where no mask does
+        has_bias = any(node.function is bias for node in self.tiles.nodes)  # its −∞ hides keys that no mask does
         for tile in self.key_tiles:
             if not tile.is_masked_throughout and not has_bias:
                 sees[...] = True
@@ -407,9 +407,9 @@ class _Block:
 
 
 def _value(node: Node, part: Values, buffer: Array | None) -> Array:
-    """The value of a node of a tile; sums are computed in the buffer of the scores, where these are there.
+    """The value of a node of a tile; sums use the buffer of the scores, if these exist.
 
-    A bias of −∞ is added here as it is: its cells are masked, or their exponentials are 0.
+    A bias of −∞ is added here unchanged: its cells are masked, or their exponentials are 0.
     """
     arguments = node.arguments(part)
     if node.function is add and arguments["left"] is buffer:

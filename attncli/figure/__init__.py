@@ -35,7 +35,7 @@ Group = TableGroup | PlotGroup | LinesGroup
 
 
 class FigureSource(Drawable, Protocol):
-    """What is drawn in place of a view: it makes its groups of panels itself."""
+    """A replacement for a view, which makes its own groups of panels."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -44,7 +44,7 @@ class FigureSource(Drawable, Protocol):
 
     @property
     def hint(self) -> str:
-        """What to do where it has too many tables."""
+        """The hint if it has too many tables."""
         ...
 
     def groups(self) -> Iterable[Group]:
@@ -56,9 +56,9 @@ Drawn = View | FigureSource
 
 
 def check_figure(plan: Plan, names: Iterable[str], cut_axes: Collection[str]) -> None:
-    """Raise AttnError where Matplotlib is not installed, or some results have more tables than a figure shows.
+    """Raise AttnError if Matplotlib is not installed, or some results have more tables than a figure shows.
 
-    `cut_axes` are the letters of the axes of which one position is shown.
+    `cut_axes` are the letters of axes with one shown position.
     """
     check_matplotlib()
     leading = (plan[name].axes[:-2] for name in names)
@@ -66,14 +66,14 @@ def check_figure(plan: Plan, names: Iterable[str], cut_axes: Collection[str]) ->
 
 
 def _check_count(count: int, hint: str = HINT) -> None:
-    """Raise AttnError where so many tables are more than a figure shows."""
+    """Raise AttnError if there are more tables than a figure shows."""
     if count > MAX_PANELS:
         message = f"a figure shows {MAX_PANELS} tables at most, and these are {count:,}"
         raise AttnError(message, hint=hint)
 
 
 def warnings_of_fonts(view: Drawn) -> Sequence[str]:
-    """A warning of the characters that no installed font has, where there are some."""
+    """A warning of the characters that no installed font has, if there are any."""
     with drawing():
         missing = content_of(view).fonts.missing
     if not missing:
@@ -84,11 +84,11 @@ def warnings_of_fonts(view: Drawn) -> Sequence[str]:
 
 
 def make_figure(view: Drawn, *, has_images: bool = True) -> Any:
-    """The figure of what is drawn, a `matplotlib.figure.Figure`, of its size, without one as large as it has to be.
+    """The figure, a `matplotlib.figure.Figure`, of the view's size, by default as large as necessary.
 
-    The small cells of large tables are images where it `has_images`.
+    With `has_images` the small cells of large tables are images.
 
-    Raises AttnError where Matplotlib is missing, there is nothing to draw, or the view does not fit the size.
+    Raises AttnError if Matplotlib is missing, there is nothing to draw, or the view does not fit the size.
     """
     with drawing():
         content = content_of(view)
@@ -103,7 +103,7 @@ def make_figure(view: Drawn, *, has_images: bool = True) -> Any:
         sizes = [group.number_size(content.fonts, layout) for group, layout in pairs]
         smallest = min((size for size in sizes if size is not None), default=None)
         for (group, layout), own in zip(pairs, sizes, strict=True):
-            group.draw(canvas, layout, None if own is None else smallest)  # numbers are of one size
+            group.draw(canvas, layout, None if own is None else smallest)  # all numbers have the same size
         for line, note in enumerate(reversed(notes)):
             bottom = page.size.height - MARGIN - line * LINE_HEIGHT
             canvas.text(MARGIN, bottom, note, NOTE_SIZE, color=canvas.theme.faint, va="bottom")
@@ -112,7 +112,7 @@ def make_figure(view: Drawn, *, has_images: bool = True) -> Any:
 
 @dataclass(frozen=True)
 class FigureContent:
-    """What is drawn, and the fonts of its texts."""
+    """The content to draw, and the fonts of its texts."""
 
     title: str
     groups: Sequence[Group]
@@ -126,24 +126,24 @@ class FigureContent:
 
     @property
     def size(self) -> Size | None:
-        """The size that is asked for, in inches of a figure with text of the usual size."""
+        """The requested size, in inches of a figure with the usual text size."""
         return None if self.style.size is None else self.style.size.scaled(1 / self.style.scale)
 
     @property
     def paper(self) -> Size:
-        """The size that a figure without one is not to exceed, in the same inches."""
+        """The maximum size of a figure without a requested one, in the same inches."""
         return PAPER.scaled(1 / self.style.scale)
 
     @cached_property
     def sizes(self) -> Sequence[GroupSize]:
-        """What the layout knows of the groups."""
+        """The groups' measures for the layout."""
         width = max(group.number_width(self.fonts) for group in self.groups)
         largest = ONE_TABLE if len(self.groups) == self.groups[0].count == 1 else OF_SEVERAL
         return [group.measure(self.fonts, width, largest) for group in self.groups]
 
 
 def content_of(view: Drawn) -> FigureContent:
-    """What is drawn of a view, a comparison or maps; raises AttnError where that is nothing."""
+    """The content of a view, a comparison or maps; raises AttnError if it is empty."""
     if isinstance(view, View):
         groups = list(_groups_of(view))
         notes, hint = _notes_of(view, groups), HINT
@@ -158,12 +158,12 @@ def content_of(view: Drawn) -> FigureContent:
 
 
 def style_of(view: Drawn) -> FigureStyle:
-    """The style that a view asks for."""
+    """The style of a view."""
     return FigureStyle() if view.style is None else view.style
 
 
 def _groups_of(view: View) -> Iterator[Group]:
-    """The groups of panels of a view: one for each of its sections that has tables or plots.
+    """The groups of panels of a view: one for each of its sections with tables or plots.
 
     An output of one feature over one axis is a curve, as with `curve`.
     """
@@ -179,7 +179,7 @@ def _groups_of(view: View) -> Iterator[Group]:
 
 
 def _heads_of(view: View, count: int, per_slice: int) -> tuple[int, ...]:
-    """The number of the head that each of so many tables of weights has; those before and after have one."""
+    """The head's number for each of so many tables of weights; before and after share one."""
     trace = view.result.trace
     heads = dict(trace.plan[WEIGHTS].axes).get("h", 1)
     first, step = view.positions.get("h"), max(per_slice, 1)
@@ -187,10 +187,10 @@ def _heads_of(view: View, count: int, per_slice: int) -> tuple[int, ...]:
 
 
 def _table_group(view: View, section: Section) -> TableGroup | LinesGroup:
-    """The tables of a section, each that changed before and after; what all of their labels say is in the title."""
+    """The tables of a section, changed ones before and after; the title has the text common to their labels."""
     trace = view.result.trace
     pairs = [zip(trace.numbered_labels[letter], labels, strict=True) for letter, labels in trace.labels.items()]
-    tokens = dict(chain.from_iterable(pairs))  # `the` by `the#1`: on an axis the position tells them apart
+    tokens = dict(chain.from_iterable(pairs))  # `the` for `the#1`: on an axis the position distinguishes them
     tables = [
         replace(
             table,
@@ -219,7 +219,7 @@ def _table_group(view: View, section: Section) -> TableGroup | LinesGroup:
 
 
 def _notes_of(view: View, groups: Iterable[Group]) -> tuple[str, ...]:
-    """The lines below the panels: what was set, and what the marks of changes mean."""
+    """The lines below the panels: the edits, and the meaning of the marks of changes."""
     tables = (table for group in groups if isinstance(group, TableGroup) for table in group.tables)
     has_marks = any(table.has_changes for table in tables)
     notes = (edits_text(view.edited_cells, view.decimals), CHANGES if has_marks else "")
@@ -229,34 +229,34 @@ def _notes_of(view: View, groups: Iterable[Group]) -> tuple[str, ...]:
 def _lay_out(content: FigureContent) -> tuple[PageLayout, Sequence[str], Sequence[str]]:
     """The layout of a page, and the lines of its title and its notes.
 
-    Where cells are smaller than pixels, a note says what a pixel is.
+    If cells are smaller than pixels, a note says how many cells a pixel shows.
     """
     size = content.size
     width = content.paper.width if size is None else size.width - 2 * MARGIN
     title = content.fonts.wrap(content.title, width, TITLE_SIZE, TITLE_WEIGHT)
     notes = [line for note in content.notes for line in content.fonts.wrap(note, width, NOTE_SIZE)]
     page = _page(content, title, notes)
-    if _pooling_note(content, page):  # room for the note may take some from the panels
+    if _pooling_note(content, page):  # room for the note may reduce the panels
         page = _page(content, title, [*notes, _pooling_note(content, page)])
     note = _pooling_note(content, page)
     return page, title, [*notes, note] if note else notes
 
 
 def _pooling_note(content: FigureContent, page: PageLayout) -> str:
-    """How many cells are a pixel; empty where each cell is as large as a pixel or larger."""
+    """How many cells a pixel shows; empty if each cell is at least as large as a pixel."""
     poolings = {group.pooling(layout) for group, layout in zip(content.groups, page.groups, strict=True)} - {(1, 1)}
     blocks = " or ".join(f"{rows} × {columns}" for rows, columns in sorted(poolings))
     return f"a pixel shows the largest of {blocks} cells" if poolings else ""
 
 
 def _page(content: FigureContent, title: Sequence[str], notes: Sequence[str]) -> PageLayout:
-    """The layout of a page with lines of a title and of notes; raises AttnError where it does not fit the size."""
+    """The layout of a page with lines of a title and of notes; raises AttnError if it does not fit the size."""
     widths = [content.fonts.width(note, NOTE_SIZE) for note in notes]
     titles = [content.title_width(line) for line in title]
     page = lay_out(content.sizes, content.size, titles, widths, content.paper)
     if page is None:
         size = content.style.size
         assert size is not None
-        message = f"{size.width:.3g} × {size.height:.3g} inches have no room for the panels and their labels"
+        message = f"{size.width:.3g} × {size.height:.3g} inches are too small for the panels and their labels"
         raise AttnError(message, hint="choose a larger size, or show less")
     return page

@@ -16,19 +16,19 @@ from attncli.figure.layout import LINE_HEIGHT, Box, GroupLayout
 from attncli.render.color_map import ColorScale, Rgb, text_color
 from attncli.render.figure_style import FONT_SIZE, FigureStyle, Size
 
-HEADING_SIZE = 10.0  # points: of the title of a group
+HEADING_SIZE = 10.0  # points: the title of a group
 BASE_FONT = "DejaVu Sans"  # comes with Matplotlib
 COLORS = 256  # of the colour map
 MAX_TICKS = 5
-MIN_NAME_SIZE = 5.0  # points of the name of an axis; it is left out where it does not fit
-NAME_OVERHANG = 0.5  # inches that it may be longer than the panels
-TICK_ROOM = 0.08  # inches of a tick and the gap behind it
+MIN_NAME_SIZE = 5.0  # points of an axis name; it is left out if it does not fit
+NAME_OVERHANG = 0.5  # inches that it may exceed the panels
+TICK_ROOM = 0.08  # inches of a tick and the gap after it
 INTERVALS_PER_INCH = 3
 ROUND_STEPS = (1, 2, 2.5, 5, 10)
-_PLACEHOLDERS = "Last Resort"  # a font that has a box for every character
+_PLACEHOLDERS = "Last Resort"  # a font with a box for every character
 _POINTS_PER_INCH = 72
 
-# What the files are like: text stays text in SVG, fonts are TrueType in PDF, names in SVG are the same at every run.
+# Settings for files: text stays text in SVG, fonts are TrueType in PDF, names in SVG are the same at every run.
 _SETTINGS: Mapping[str, Any] = {
     "svg.fonttype": "none",
     "pdf.fonttype": 42,
@@ -41,17 +41,17 @@ _SETTINGS: Mapping[str, Any] = {
 
 
 def check_matplotlib() -> None:
-    """Raise AttnError where Matplotlib is not installed."""
+    """Raise AttnError if Matplotlib is not installed."""
     if find_spec("matplotlib") is None:
         raise missing_package("matplotlib", "plot", needs="a figure needs")
 
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Draw with the settings of this file on top of Matplotlib's own, whatever the user's are; they return afterwards.
+    """Draw with this file's settings on top of Matplotlib's own, without the user's, which return afterwards.
 
-    Matplotlib writes neither warnings nor log lines: this program warns of what matters to the user. Raises AttnError
-    where it is not installed or does not start.
+    Matplotlib writes neither warnings nor log lines: this program itself gives the relevant warnings. Raises AttnError
+    if Matplotlib is not installed or does not start.
     """
     check_matplotlib()
     logger = logging.getLogger("matplotlib")
@@ -72,7 +72,7 @@ def drawing() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Fonts:
-    """The families that have the characters of some texts, the first ones preferred, and the characters none has."""
+    """The font families for the characters of some texts, preferred ones first, and the characters without a font."""
 
     families: tuple[str, ...]
     missing: tuple[str, ...] = ()
@@ -87,11 +87,11 @@ class Fonts:
         return float(width) / _POINTS_PER_INCH
 
     def widest(self, texts: Iterable[str], points: float = FONT_SIZE) -> float:
-        """The width of the widest of some texts in inches, whose digits are equally wide; 0 of none."""
+        """The width of the widest of some texts in inches, with equally wide digits; 0 for none."""
         return max((self.width(text, points) for text in {re.sub(r"\d", "0", text) for text in texts}), default=0.0)
 
     def wrap(self, text: str, width: float, points: float, weight: str = "normal") -> Sequence[str]:
-        """A text in lines of a width in inches at most; a word that is wider has a line of its own."""
+        """A text in lines of at most a width in inches; a wider word has its own line."""
         lines = list[str]()
         for word in text.split(" ") if text else ():
             longer = f"{lines[-1]} {word}" if lines else word
@@ -103,7 +103,7 @@ class Fonts:
 
 
 def fonts_for(texts: Iterable[str]) -> Fonts:
-    """The fonts that some texts need: of the installed ones the fewest that have the characters DejaVu Sans lacks."""
+    """The fonts that some texts need: the fewest installed ones with the characters DejaVu Sans lacks."""
     from matplotlib import font_manager  # noqa: PLC0415 - an extra
 
     base = font_manager.get_font(font_manager.findfont(BASE_FONT)).get_charmap()
@@ -114,9 +114,9 @@ def fonts_for(texts: Iterable[str]) -> Fonts:
     return fonts
 
 
-@cache  # once a run: Matplotlib keeps a list of the fonts that there were when it was made
+@cache  # once a run: Matplotlib keeps a list of the fonts installed when it was made
 def _add_new_fonts() -> int:
-    """Add to Matplotlib's list the fonts that were installed later, and return how many."""
+    """Add the fonts installed later to Matplotlib's list, and return their number."""
     from matplotlib import font_manager  # noqa: PLC0415 - an extra
 
     known = {entry.fname for entry in font_manager.fontManager.ttflist}
@@ -129,7 +129,7 @@ def _add_new_fonts() -> int:
 
 
 def _fonts_with(characters: Iterable[str]) -> Fonts:
-    """DejaVu Sans, and of the fonts that Matplotlib knows the fewest that have some characters."""
+    """DejaVu Sans, and the fewest other fonts known to Matplotlib that have some characters."""
     from matplotlib import font_manager  # noqa: PLC0415 - an extra
 
     missing, families = set(characters), [BASE_FONT]
@@ -150,7 +150,7 @@ def _fonts_with(characters: Iterable[str]) -> Fonts:
 
 
 def _drawable(file: str, characters: Iterable[str]) -> frozenset[str]:
-    """Those of some characters that a font has outlines of; a font of pictures, as of emoji, has none."""
+    """The characters for which a font has outlines; picture fonts, such as emoji, have none."""
     from matplotlib.ft2font import FT2Font  # noqa: PLC0415 - an extra
 
     try:
@@ -166,9 +166,9 @@ def _drawable(file: str, characters: Iterable[str]) -> frozenset[str]:
 
 
 def color_map(scale: ColorScale, style: FigureStyle) -> Any:
-    """The colours of a scale as Matplotlib has them; cells without a number have none.
+    """The colours of a scale for Matplotlib; cells without a number have none.
 
-    Where a figure is transparent the colour of its paper is, and others that begin with it are as far as they are near.
+    In a transparent figure the colour of the paper is transparent, and similar colours partly.
     """
     from matplotlib.colors import ListedColormap  # noqa: PLC0415 - an extra
 
@@ -186,7 +186,7 @@ def has_paper(scale: ColorScale, style: FigureStyle) -> bool:
 
 
 def _over(rgb: Rgb, paper: Rgb) -> tuple[float, float, float, float]:
-    """The most transparent colour that looks like a colour on paper.
+    """The most transparent colour that gives a colour on paper.
 
     >>> _over((255, 255, 255), (255, 255, 255)), _over((0, 0, 255), (255, 255, 255))
     ((0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 1.0, 1.0))
@@ -214,7 +214,7 @@ def ink_on(rgb: Rgb) -> str:
 
 
 def round_ticks(least: float, largest: float, length: float = 1.0) -> Sequence[tuple[float, str]]:
-    """Round numbers of a range with their texts, as many as an axis of that length in inches has room for."""
+    """As many round numbers of a range, with their texts, as fit an axis of that length in inches."""
     from matplotlib.ticker import MaxNLocator  # noqa: PLC0415 - an extra
 
     intervals = min(max(int(length * INTERVALS_PER_INCH), 1), MAX_TICKS)
@@ -240,16 +240,16 @@ def _svg(figure: Any) -> str:
 
 @cache
 def _figure_class() -> Any:
-    """Matplotlib's figure that notebooks show as a picture, whether or not it draws in them."""
+    """Matplotlib's figure, which notebooks show as a picture, even if it does not draw in them."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
 
     return type("NotebookFigure", (Figure,), {"_repr_png_": _png, "_repr_svg_": _svg})
 
 
 class Canvas:
-    """A figure of Matplotlib on which positions are inches from the upper left corner, with the fonts of its texts.
+    """A Matplotlib figure with positions in inches from the upper left corner, and the fonts of its texts.
 
-    Inches and points are those of a figure with text of the usual size: another size makes them larger or smaller.
+    Inches and points hold for the usual text size; another text size scales them.
     """
 
     def __init__(self, size: Size, fonts: Fonts, style: FigureStyle, *, has_images: bool = True) -> None:
@@ -277,17 +277,17 @@ class Canvas:
         return axes
 
     def label_style(self, points: float = FONT_SIZE) -> dict[str, Any]:
-        """The size and the families of a label, as Matplotlib reads them."""
+        """The size and the families of a label, for Matplotlib."""
         return {"size": points * self.style.scale, "family": self.fonts.families}
 
     def text(self, left: float, top: float, text: str, points: float = FONT_SIZE, **style: Any) -> None:
-        """Write a line at a position; `style` has what Matplotlib knows of a text."""
+        """Write a line at a position; `style` has Matplotlib's properties of a text."""
         options = {"color": self.theme.ink, "ha": "left", "va": "top", **self.label_style(points), **style}
         self.figure.text(left, top, text, transform=self.transform, **options)
 
 
 def name_axes(canvas: Canvas, layout: GroupLayout, names: tuple[str, str]) -> None:
-    """Write what the rows and the columns of a group are, once at the left of all panels and once below them."""
+    """Write the names of a group's rows and columns, once at the left of all panels and once below them."""
     (rows, columns), area = names, layout.area
     style = {"color": canvas.theme.faint, "ha": "center"}
     if (points := _fitting_size(canvas.fonts, rows, area.height + NAME_OVERHANG)) is not None:
@@ -298,6 +298,6 @@ def name_axes(canvas: Canvas, layout: GroupLayout, names: tuple[str, str]) -> No
 
 
 def _fitting_size(fonts: Fonts, text: str, length: float) -> float | None:
-    """The size in points at which a text is not longer than a length in inches; None where it is too long or empty."""
+    """The size in points at which a text fits a length in inches; None if it is too long or empty."""
     points = min(FONT_SIZE, FONT_SIZE * length / max(fonts.width(text), 0.1))
     return points if text and points >= MIN_NAME_SIZE else None

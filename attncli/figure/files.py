@@ -9,11 +9,11 @@ from attncli.base.text import escape_control
 from attncli.figure import Drawn, make_figure
 from attncli.figure.drawing import drawing
 
-DOTS_PER_INCH = 300  # of PNG, and of what is an image in the other figures
+DOTS_PER_INCH = 300  # for PNG, and for images in other figures
 
 
 def _write_figure(view: Drawn, stream: IO[bytes], file_format: str, unwritten: Iterable[str]) -> None:
-    """Write the figure of what is drawn with its title, without the facts of Matplotlib's that are in `unwritten`.
+    """Write the figure with its title, without Matplotlib's metadata in `unwritten`.
 
     SVG has its text as text, PDF its fonts, PNG so many DOTS_PER_INCH.
     """

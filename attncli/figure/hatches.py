@@ -1,4 +1,4 @@
-"""Hatches: how cells without a number are drawn, masked ones above all, and the legend that says what they mean."""
+"""Hatches: the look of cells without a number, above all masked ones, and the legend that explains them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,21 +12,21 @@ from attncli.render.masks import VISIBLE
 
 VISIBLE_GROUND = "visible"  # the colour of curves
 LEGEND_SIGN_SIZE = 7.0  # points
-MAX_HATCHED_RUNS = 20_000  # of cells of a row; beyond that the ground of a hatch is drawn, and no lines
-SWATCH, SWATCH_GAP = Size(0.26, 0.12), 0.07  # a colour of a legend, and the gap behind it
+MAX_HATCHED_RUNS = 20_000  # runs of cells in a row; above that only the ground of a hatch is drawn, without lines
+SWATCH, SWATCH_GAP = Size(0.26, 0.12), 0.07  # a colour in a legend, and the gap after it
 ENTRY_GAP = 0.22  # between two entries of a legend
 MAX_LEGEND = 3.2  # inches: a longer legend has a line for each entry
 
 
 @dataclass(frozen=True)
 class Hatch:
-    """How cells without a number to show are drawn: their pattern, and which of the grounds of a theme is below it."""
+    """The look of cells without a number: their pattern, and the theme's ground below it."""
 
     pattern: str
     ground: str = PLAIN
 
     def colors(self, canvas: Canvas) -> dict[str, str]:
-        """The colours below the pattern and of it, as Matplotlib reads them."""
+        """The colours below the pattern and of it, for Matplotlib."""
         if self.ground == VISIBLE_GROUND:
             visible = hex_color(canvas.style.curve)
             return {"facecolor": visible, "edgecolor": visible}
@@ -41,7 +41,7 @@ HATCHES: Mapping[str, Hatch] = {
     ABOVE: Hatch("+++++"),
     NOT_A_NUMBER: Hatch("xxxxx", ALERT),
 }
-# Of the rules of a mask, one after the other.
+# For the rules of a mask, one after the other.
 RULE_HATCHES: Sequence[Hatch] = [
     Hatch("/////"),
     Hatch(".....", PALE),
@@ -55,7 +55,7 @@ VISIBLE_HATCH = Hatch("", VISIBLE_GROUND)
 
 @dataclass(frozen=True)
 class LegendEntry:
-    """A kind of cell: how it is drawn, what it means, and the sign in it."""
+    """A kind of cell: its look, its meaning, and the sign in it."""
 
     hatch: Hatch
     meaning: str
@@ -72,7 +72,7 @@ def sign_ink(canvas: Canvas, sign: str) -> str:
 
 
 def pooled(values: Array, rows: int, columns: int) -> Array:
-    """The largest number of each block of so many rows and columns; NaN where a block has none.
+    """The largest number of each block of so many rows and columns; NaN if a block has none.
 
     >>> pooled(np.array([[1.0, 2, 3], [4, np.nan, np.nan]]), 1, 2)
     array([[ 2.,  3.],
@@ -87,7 +87,7 @@ def pooled(values: Array, rows: int, columns: int) -> Array:
 def hatch_cells(
     canvas: Canvas, axes: Any, cells: Array, hatch: Hatch, steps: tuple[int, int], *, has_lines: bool = True
 ) -> None:
-    """Hatch the cells of a table [rows columns] that are true; with steps a block of cells that are all true."""
+    """Hatch the true cells of a table [rows columns]; with steps, blocks of only true cells."""
     from matplotlib.patches import PathPatch  # noqa: PLC0415 - an extra
     from matplotlib.path import Path  # noqa: PLC0415
 
@@ -117,7 +117,7 @@ def legend_size(entries: Sequence[LegendEntry], fonts: Fonts) -> tuple[int, floa
 
 
 def draw_legend(canvas: Canvas, entries: Sequence[LegendEntry], left: float, top: float) -> None:
-    """Draw a legend, in one line or in a line for each entry: how cells look, and what that means."""
+    """Draw a legend, in one line or in a line for each entry: the look of cells, and its meaning."""
     from matplotlib.patches import Rectangle  # noqa: PLC0415 - an extra
 
     lines, _ = legend_size(entries, canvas.fonts)

@@ -13,18 +13,18 @@ TITLE_LINE_HEIGHT, TITLE_GAP = 0.19, 0.07  # of the title of the figure, and bel
 HEADING_HEIGHT = 0.23  # of the title of a group
 SUBTITLE_HEIGHT = 0.19
 PANEL_TITLE_HEIGHT = 0.18
-LINE_HEIGHT = 0.17  # of the names of axes, of a legend, of a note
+LINE_HEIGHT = 0.17  # heights of the names of axes, of a legend, of a note
 LABEL_HEIGHT = 0.125
-LABEL_SIZE, MIN_LABEL_SIZE = 9.0, 4.0  # points: labels are made smaller before some are left out
-LABEL_PITCH = 0.131 / LABEL_SIZE  # inches from one label to the next at least, for each point of their size
+LABEL_SIZE, MIN_LABEL_SIZE = 9.0, 4.0  # points: labels shrink before some are left out
+LABEL_PITCH = 0.131 / LABEL_SIZE  # inches between labels at least, per point of their size
 LABEL_PADDING = 0.07  # between a panel and its labels
 BAR_GAP, BAR_WIDTH, MAX_BAR_HEIGHT = 0.1, 0.1, 2.5
 MIN_PANEL = 0.32  # the least width and height of a panel
-MAX_WIDTH, MAX_HEIGHT = 7.0, 9.0  # of the text of a page of paper
-GROUP_MARGIN = 0.5  # of a page, beyond a single group
-MAX_IN_ROW, MIN_IN_ROW = 6, 6.0  # panels that are put into one row, and the least points of their labels
-MIN_TITLE_SIZE = 6.0  # points to which the titles of panels are made smaller
-TIMES_HIGHER = (1.5, 2, 3, 4.5)  # than a page of paper, where more does not fit
+MAX_WIDTH, MAX_HEIGHT = 7.0, 9.0  # inches of text on a page of paper
+GROUP_MARGIN = 0.5  # inches of a page kept free around a single group
+MAX_IN_ROW, MIN_IN_ROW = 6, 6.0  # panels to put into one row, and the least points of their labels
+MIN_TITLE_SIZE = 6.0  # points to which the titles of panels shrink
+TIMES_HIGHER = (1.5, 2, 3, 4.5)  # times a page of paper, if more does not fit
 MIN_SCALE, MAX_SCALE, SCALES = 0.05, 4.0, 90
 
 NO_SIZE, PAPER = Size(0.0, 0.0), Size(MAX_WIDTH, MAX_HEIGHT)
@@ -40,60 +40,60 @@ class Box:
     height: float
 
     def moved(self, left: float, top: float) -> "Box":
-        """The same rectangle farther to the right and farther down."""
+        """The same rectangle, moved to the right and down."""
         return Box(self.left + left, self.top + top, self.width, self.height)
 
 
 @dataclass(frozen=True)
 class GroupSize:
-    """What the layout knows of a group: its panels, and the room that its texts take; 0 for a text that it lacks.
+    """A group's measures for the layout: its panels, and the room for its texts; 0 for a missing text.
 
-    `panel` is the size that a panel should have, `flat_panel` that where it is to be less high, `cells` its rows and
-    columns, `number_cell` the least cell that has room for its number; the panels in a row are a multiple of
-    `per_slice` where they can be. The other numbers are widths.
+    `panel` is the preferred size of a panel, `flat_panel` its less high alternative, `cells` its rows and columns,
+    `number_cell` the least cell that fits its number; the panels in a row are a multiple of `per_slice` if possible.
+    The other numbers are widths.
     """
 
     count: int
     cells: tuple[int, int]
     panel: Size
     title: float
-    row_labels: float  # of the widest label
+    row_labels: float  # for the widest label
     column_labels: float
     panel_title: float
     per_slice: int = 1
-    keeps_rows: bool = False  # whether a slice in a row is worth more than the labels of every word
+    keeps_rows: bool = False  # whether a slice in a row matters more than the labels of every word
     has_axis_names: bool = False
     subtitle: float = 0.0
     legend_lines: int = 0
     legend: float = 0.0
-    color_bar: float = 0.0  # of its numbers
+    color_bar: float = 0.0  # for its numbers
     flat_panel: Size | None = None
     number_cell: Size = NO_SIZE
 
     @property
     def heading_height(self) -> float:
-        """The height of what is above the first panel."""
+        """The height of the content above the first panel."""
         return HEADING_HEIGHT + (SUBTITLE_HEIGHT if self.subtitle else 0)
 
 
 @dataclass(frozen=True)
 class GroupLayout:
-    """Where a group has its panels, its colour bar, its heading and its legend, and which labels it shows."""
+    """The positions of a group's panels, colour bar, heading and legend, and the labels that it shows."""
 
     panels: tuple[Box, ...]
     columns: int  # panels in a row
     color_bar: Box
     heading: tuple[float, float]  # left, top
     legend: tuple[float, float]
-    names: float  # the lower edge of what is below the panels: the name of the columns is the last of it
+    names: float  # the lower edge of everything below the panels, ending with the name of the columns
     size: Size
     is_rotated: bool  # the labels of columns
-    label_steps: tuple[int, int]  # every such label of rows and columns is shown
-    label_sizes: tuple[float, float]  # of these, in points
-    title_size: float  # of the titles of panels
+    label_steps: tuple[int, int]  # every k-th label of rows and columns is shown
+    label_sizes: tuple[float, float]  # sizes of these, in points
+    title_size: float  # size of the panels' titles
 
     def moved(self, left: float, top: float) -> "GroupLayout":
-        """The same group elsewhere."""
+        """The same group at another position."""
 
         def move(point: tuple[float, float]) -> tuple[float, float]:
             return point[0] + left, point[1] + top
@@ -109,7 +109,7 @@ class GroupLayout:
 
     @property
     def has_legible_labels(self) -> bool:
-        """Whether no label is smaller than panels in one row may have it."""
+        """Whether no label is smaller than in a row of panels permitted."""
         return min(self.label_sizes) >= MIN_IN_ROW
 
     @property
@@ -122,7 +122,7 @@ class GroupLayout:
 
 @dataclass(frozen=True)
 class PageLayout:
-    """The size of a page, and where its groups are."""
+    """The size of a page, and the positions of its groups."""
 
     size: Size
     groups: tuple[GroupLayout, ...]
@@ -135,10 +135,10 @@ def lay_out(
     notes: Sequence[float],
     paper: Size = PAPER,
 ) -> PageLayout | None:
-    """The layout of groups one next to the other and one below the other; None where they do not fit a size.
+    """The layout of groups in rows; None if they do not fit a size.
 
-    Without a size a page is as large as it has to be, and no larger than that of a paper where its panels can be
-    smaller. `title` are the widths of the lines at its head, `notes` of those at its end.
+    Without a size a page is as large as necessary, and no larger than a sheet of paper if smaller panels permit.
+    `title` has the widths of the lines at its head, `notes` at its end.
     """
     head = len(title) * TITLE_LINE_HEIGHT + (TITLE_GAP if title else 0)
     foot = len(notes) * LINE_HEIGHT + (0.08 if notes else 0)
@@ -151,10 +151,10 @@ def lay_out(
 
 
 def _unsized_candidates(groups: Sequence[GroupSize], room: Size, paper: Size) -> list[Sequence[GroupLayout]]:
-    """The groups as large as they should be, or smaller, so that they fit a page of paper.
+    """The groups at their preferred size, or smaller, so that they fit a page of paper.
 
-    What does not fit is on a page that is as high as the labels of every word need it; what fits without them all is
-    on one that is half as high again, where that gives them room.
+    If that fails, the page is as high as the labels of every word need; if it fits only without some labels, it may be
+    half as high again to fit all.
     """
     natural = [_fitting_group(group, paper) for group in groups]
     found = list(_candidates(groups, room, 1.0))
@@ -176,7 +176,7 @@ def _has_every_label(blocks: Sequence[GroupLayout]) -> bool:
 
 
 def _candidates(groups: Sequence[GroupSize], room: Size, largest: float) -> Iterator[Sequence[GroupLayout]]:
-    """The groups as large as they have room: with square cells or flat ones, in rows as they fit or in one each."""
+    """The groups as large as possible: with square cells or flat ones, in rows as they fit or in one each."""
     flat = [group if group.flat_panel is None else replace(group, panel=group.flat_panel) for group in groups]
     for variant in (groups, flat) if flat != list(groups) else (groups,):
         for least in (_no_least, _least_of_slices, _least_of_row):
@@ -186,22 +186,22 @@ def _candidates(groups: Sequence[GroupSize], room: Size, largest: float) -> Iter
 
 
 def _no_least(_group: GroupSize) -> int:
-    """One panel in a row or more."""
+    """At least one panel in a row."""
     return 1
 
 
 def _least_of_slices(group: GroupSize) -> int:
-    """The panels of a slice, as before and after a change, in a row."""
+    """The panels of a slice, such as before and after a change, in a row."""
     return min(group.per_slice, group.count)
 
 
 def _least_of_row(group: GroupSize) -> int:
-    """All panels of a group of few in one row."""
+    """All panels in one row, if a group has few."""
     return group.count if group.count <= MAX_IN_ROW else 1
 
 
 def _quality(groups: Sequence[GroupSize], blocks: Sequence[GroupLayout]) -> tuple[float, ...]:
-    """How good a layout is: rows that are kept, labels of every word, slices side by side, numbers, rows, size."""
+    """The quality of a layout: kept rows, labels of every word, slices side by side, numbers, rows, size."""
     cells = [
         Size(block.panels[0].width / group.cells[1], block.panels[0].height / group.cells[0])
         for group, block in zip(groups, blocks, strict=True)
@@ -224,7 +224,7 @@ def _quality(groups: Sequence[GroupSize], blocks: Sequence[GroupLayout]) -> tupl
 def _fitting_groups(
     groups: Sequence[GroupSize], room: Size, largest: float, least: Callable[[GroupSize], int]
 ) -> Sequence[GroupLayout] | None:
-    """The groups at the largest scale at which they have room; None where there is none."""
+    """The fitting groups at the largest scale; None if there is none."""
     for scale in _scales(largest):
         scaled = [group_layout(group, room.width, scale, least(group)) for group in groups]
         fitting = [block for block in scaled if block is not None]
@@ -234,13 +234,13 @@ def _fitting_groups(
 
 
 def _scales(largest: float) -> Iterator[float]:
-    """The scales that are tried, from the largest to the least."""
+    """The scales to try, from the largest to the least."""
     for step in range(SCALES + 1):
         yield largest * (MIN_SCALE / largest) ** (step / SCALES)
 
 
 def _fitting_group(group: GroupSize, paper: Size) -> GroupLayout:
-    """A group as large as it should be, or smaller, so that it is no larger than a page of paper where it can be."""
+    """A group at its preferred size, or smaller, no larger than a page of paper if possible."""
     made = None
     for scale in _scales(1.0):
         made = group_layout(group, paper.width, scale) or made
@@ -251,7 +251,7 @@ def _fitting_group(group: GroupSize, paper: Size) -> GroupLayout:
 
 
 def group_layout(group: GroupSize, width: float, scale: float, least: int = 1) -> GroupLayout | None:
-    """A group whose panels are scaled, as many in a row as fit a width; None where not even the `least` number does."""
+    """A group with scaled panels, as many in a row as fit a width; None if fewer than `least` fit."""
     panel = Size(max(group.panel.width * scale, MIN_PANEL), max(group.panel.height * scale, MIN_PANEL))
     is_rotated, (row_size, column_size), label_steps = _fitting_labels(group, panel)
     name = LINE_HEIGHT if group.has_axis_names else 0
@@ -304,7 +304,7 @@ def group_layout(group: GroupSize, width: float, scale: float, least: int = 1) -
 
 
 def _fitting_labels(group: GroupSize, panel: Size) -> tuple[bool, tuple[float, float], tuple[int, int]]:
-    """The labels of a panel: whether those of columns are turned, the sizes of both, and every how many are written."""
+    """The labels of a panel: whether the columns' are turned, the sizes of both, and the step k between shown ones."""
     rows, columns = group.cells
     cell = Size(panel.width / columns, panel.height / rows)
     is_rotated = group.column_labels + 0.05 > cell.width and columns > 1
@@ -315,7 +315,7 @@ def _fitting_labels(group: GroupSize, panel: Size) -> tuple[bool, tuple[float, f
 
 
 def _title_size(title: float, width: float) -> float:
-    """The size of titles of panels in points, of which the widest is so wide at the usual size.
+    """The size of panels' titles in points; the widest has this width at the usual size.
 
     >>> _title_size(0.5, 1.0), _title_size(1.2, 1.0), _title_size(3.0, 1.0)
     (9.0, 7.5, 6.0)
@@ -324,7 +324,7 @@ def _title_size(title: float, width: float) -> float:
 
 
 def _label_size(edge: float) -> float:
-    """The size of labels beside cells of an edge, in points.
+    """The size of labels next to cells of an edge, in points.
 
     >>> _label_size(0.2), round(_label_size(0.1), 1), _label_size(0.01)
     (9.0, 6.9, 4.0)
@@ -333,7 +333,7 @@ def _label_size(edge: float) -> float:
 
 
 def _panels_per_row(count: int, per_slice: int, fitting: int) -> int:
-    """The panels in a row, at most as many as fit, and so many that the rows are full where that is one more row.
+    """The panels in a row, at most as many as fit, and such that rows are full if that adds at most one row.
 
     >>> [_panels_per_row(count, 1, 5) for count in (3, 6, 12, 16, 7)], _panels_per_row(3, 2, 2)
     ([3, 3, 4, 4, 4], 2)
@@ -350,7 +350,7 @@ def _panels_per_row(count: int, per_slice: int, fitting: int) -> int:
 
 
 def _flow(blocks: Sequence[GroupLayout], width: float) -> tuple[Sequence[GroupLayout], Size]:
-    """The groups in rows of a width, their panels on one line, and the size of it all."""
+    """The groups in rows of a width, with aligned panels, and the total size."""
     rows = list[list[GroupLayout]]()
     for block in blocks:
         used = sum(other.size.width + GROUP_GAP for other in rows[-1]) if rows else 0.0
@@ -366,7 +366,7 @@ def _flow(blocks: Sequence[GroupLayout], width: float) -> tuple[Sequence[GroupLa
         for block in row:
             down = first_panel - block.panels[0].top
             moved = block.moved(left, top + down)
-            placed.append(replace(moved, heading=(left, top)))  # the headings of a row are on one line
+            placed.append(replace(moved, heading=(left, top)))  # the headings of a row are aligned
             left += block.size.width + GROUP_GAP
             below = max(below, down + block.size.height)
         widest = max(widest, left - GROUP_GAP)
@@ -377,7 +377,7 @@ def _flow(blocks: Sequence[GroupLayout], width: float) -> tuple[Sequence[GroupLa
 def _page(
     blocks: Sequence[GroupLayout], width: float, head: float, foot: float, least_width: float, size: Size | None
 ) -> PageLayout:
-    """The page of the groups: of a given size, where they are in the middle, or as large as they are."""
+    """The page of the groups: of a given size, with the groups in the middle, or as large as they are."""
     placed, content = _flow(blocks, width)
     if size is None:
         size = Size(max(content.width, least_width) + 2 * MARGIN, content.height + head + foot + 2 * MARGIN)

@@ -15,27 +15,27 @@ from attncli.render.figure_style import FONT_SIZE, Size
 
 SIDES = ("queries", "keys")
 NEGATIVE_NOTE = "dashed: below 0"
-SPAN, LEAST_SPAN = 1.1, 0.3  # inches between the words of a panel as it should be, and at least
+SPAN, LEAST_SPAN = 1.1, 0.3  # inches between the words of a panel: preferred, and at least
 PITCH = 0.17  # inches from one word to the next
 WORD_GAP = 0.06  # inches between a word and its lines
 MIN_SIZE = 3.0  # points of a word
-LEAST_WEIGHT = 0.004  # of which a line can be seen
-LEAST_WIDTH, WIDTH_SHARE = 0.2, 0.16  # points of the line of a weight near 0, and the share of a word's of that of 1
+LEAST_WEIGHT = 0.004  # least visible weight
+LEAST_WIDTH, WIDTH_SHARE = 0.2, 0.16  # points of a line near 0, and a weight of 1's share of the word size
 
 
 @dataclass(frozen=True)
 class LinesGroup:
-    """Weights of the same queries and keys as lines, one panel for each table; `heads` has the number of each."""
+    """Weights of the same queries and keys as lines, one panel for each table; `heads` has each one's number."""
 
     title: str
     tables: tuple[Grid, ...]
     heads: tuple[int, ...]
     per_slice: int
-    keeps_rows: bool = False  # of as many panels as a slice has
+    keeps_rows: bool = False  # as many panels as a slice has
 
     @property
     def count(self) -> int:
-        """How many panels the group has."""
+        """The number of panels in the group."""
         return len(self.tables)
 
     @cached_property
@@ -49,18 +49,18 @@ class LinesGroup:
 
     @cached_property
     def columns(self) -> tuple[Sequence[str], Sequence[str]]:
-        """The words of either side, below what they are."""
+        """The words on either side, under their heading."""
         queries, keys = ([side, *words] for side, words in zip(SIDES, self.words, strict=True))
         return queries, keys
 
     @cached_property
     def note(self) -> str:
-        """What the lines mean that are not whole, where there are some."""
+        """The meaning of dashed lines, if there are any."""
         return NEGATIVE_NOTE if any((_weights(table) < 0).any() for table in self.tables) else ""
 
     @property
     def texts(self) -> Iterator[str]:
-        """Every text that is drawn."""
+        """Every text to draw."""
         yield from (self.title, self.note, *self.columns[0], *self.columns[1])
         yield from (table.slice_label for table in self.tables)
 
@@ -69,7 +69,7 @@ class LinesGroup:
         return 0.0
 
     def measure(self, fonts: Fonts, number_width: float, largest: Size) -> GroupSize:
-        """What the layout knows of the group."""
+        """The group's measures for the layout."""
         rows = max(map(len, self.columns))
         width = sum(fonts.widest(words) + WORD_GAP for words in self.columns) + SPAN
         return GroupSize(
@@ -87,7 +87,7 @@ class LinesGroup:
         )
 
     def pooling(self, layout: GroupLayout) -> tuple[int, int]:
-        """How many rows and columns of cells share a pixel: lines have no cells."""
+        """The rows and columns of cells per pixel: lines have no cells."""
         return 1, 1
 
     def number_size(self, fonts: Fonts, layout: GroupLayout) -> float | None:
@@ -95,7 +95,7 @@ class LinesGroup:
         return None
 
     def draw(self, canvas: Canvas, layout: GroupLayout, points: float | None) -> None:
-        """Draw the group where the layout has it."""
+        """Draw the group at its layout's position."""
         canvas.text(*layout.heading, self.title, HEADING_SIZE)
         widths = [canvas.fonts.widest(words) for words in self.columns]
         room = max(layout.panels[0].width - LEAST_SPAN - 2 * WORD_GAP, LEAST_SPAN)
@@ -124,20 +124,20 @@ class LinesGroup:
 
 
 def _weights(table: Grid) -> Array:
-    """The weights of a table [rows columns], 0 where a mask hides the cell or there is no number."""
+    """The weights of a table [rows columns], 0 for masked cells and NaN."""
     weights: Array = np.nan_to_num(table.values.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
     return weights if table.hidden is None else np.where(table.hidden, 0.0, weights)
 
 
 def _heights(count: int, height: float, pitch: float) -> Array:
-    """Where words are, from above, so far from one to the next, in the middle of what is below the first line."""
+    """The heights of words from above, at equal distances, centred below the first line."""
     heights: Array = (height + pitch) / 2 + (np.arange(count) - (count - 1) / 2) * pitch
     return heights
 
 
 @dataclass(frozen=True)
 class _Lines:
-    """Where lines begin and end: the heights of queries and keys, the two edges, and the width of a weight of 1."""
+    """The ends of lines: the heights of queries and keys, the two edges, and the width of a weight of 1."""
 
     queries: Array
     keys: Array
@@ -145,7 +145,7 @@ class _Lines:
     width: float
 
     def draw(self, axes: Any, weights: Array, color: str) -> None:
-        """Draw a line for each weight that can be seen, the largest ones last."""
+        """Draw a line for each visible weight, the largest ones last."""
         from matplotlib.collections import LineCollection  # noqa: PLC0415 - an extra
         from matplotlib.colors import to_rgb  # noqa: PLC0415
 

@@ -10,7 +10,7 @@ from attncli.render.curve import Plot
 from attncli.render.figure_style import Size
 
 ONE_PLOT, SMALL_PLOT = Size(4.5, 3.0), Size(2.6, 1.8)  # inches
-SPACE = 0.04  # of the range, between the curves and the frame
+SPACE = 0.04  # share of the range, between the curves and the frame
 
 
 @dataclass(frozen=True)
@@ -22,12 +22,12 @@ class PlotGroup:
 
     @property
     def count(self) -> int:
-        """How many panels the group has."""
+        """The number of panels in the group."""
         return len(self.plots)
 
     @property
     def texts(self) -> Iterator[str]:
-        """Every text that is drawn, except numbers."""
+        """Every text to draw, except numbers."""
         yield self.title
         for plot in self.plots:
             yield from (plot.title, plot.x_name, plot.y_name)
@@ -38,7 +38,7 @@ class PlotGroup:
         return 0.0
 
     def measure(self, fonts: Fonts, number_width: float, largest: Size) -> GroupSize:
-        """What the layout knows of the group."""
+        """The group's measures for the layout."""
         return GroupSize(
             count=self.count,
             cells=(1, 1),
@@ -51,7 +51,7 @@ class PlotGroup:
         )
 
     def pooling(self, layout: GroupLayout) -> tuple[int, int]:
-        """How many rows and columns of cells share a pixel: a plot has no cells."""
+        """The rows and columns of cells per pixel: a plot has no cells."""
         return 1, 1
 
     def number_size(self, fonts: Fonts, layout: GroupLayout) -> float | None:
@@ -59,7 +59,7 @@ class PlotGroup:
         return None
 
     def draw(self, canvas: Canvas, layout: GroupLayout, points: float | None) -> None:
-        """Draw the group where the layout has it."""
+        """Draw the group at its layout's position."""
         canvas.text(*layout.heading, self.title, HEADING_SIZE)
         name_axes(canvas, layout, (self.plots[0].y_name, self.plots[0].x_name))
         style, theme = canvas.label_style(), canvas.theme

@@ -1,4 +1,4 @@
-"""A group of tables as heat maps, or of masks as signs: the room that it takes, and its drawing."""
+"""A group of tables as heat maps, or of masks as signs: its measures, and its drawing."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,39 +46,39 @@ from attncli.render.document import Grid
 from attncli.render.figure_style import FigureStyle, Size
 from attncli.render.masks import VISIBLE
 
-LIMIT = 1e300  # beyond it a range of colours would be an infinity
-MAX_LABEL = 24  # characters of a label; the rest of a longer one is left out
+LIMIT = 1e300  # beyond it a range of colours would be infinite
+MAX_LABEL = 24  # characters of a label; longer ones are cut
 SUBTITLE_SIZE = 8.5  # points
 MIN_NUMBER_CELL, MIN_NUMBER_HEIGHT = 0.32, 0.22  # inches of a cell with a number
-NUMBER_ROOM = 0.13  # inches around a number in a cell that is as large as it should be
+NUMBER_ROOM = 0.13  # inches around a number in a cell of the preferred size
 NUMBER_SIZES = (8.0, 7.0, 6.0, 5.0)  # points, the largest that fits
-NUMBER_LINE = 1.25  # of its size: the height of a number
-NUMBER_PADDING = 0.06  # inches around a number in the smallest cell that has room for it
-SIGN_SIZE, MIN_SIGN_CELL = 8.0, 0.16  # points, and the edge in inches of a cell that has room for a sign
-LABEL_CELL, MAX_LABEL_PANEL = 0.17, 4.5  # the edge of a cell that has a label; beyond that size labels are left out
-PIXELS_PER_INCH = 300  # of cells that are drawn as an image
-MIN_CELL = 0.08  # inches: the cells of a table with smaller ones are drawn as an image
+NUMBER_LINE = 1.25  # share of its size: the height of a number
+NUMBER_PADDING = 0.06  # inches around a number in the smallest cell that fits it
+SIGN_SIZE, MIN_SIGN_CELL = 8.0, 0.16  # points, and the edge in inches of a cell that fits a sign
+LABEL_CELL, MAX_LABEL_PANEL = 0.17, 4.5  # inches: a cell with a label, and a panel above which cells shrink
+PIXELS_PER_INCH = 300  # resolution of cells drawn as an image
+MIN_CELL = 0.08  # inches: a table with smaller cells is drawn as an image
 MAX_GAP, GAP_SHARE = 0.8, 0.05  # points of white between two cells, and the share of a small cell
 EMBEDDING_FEATURES, SEQUENCES = "x", ("n", "q", "m")  # letters of axes
 MIN_MINUS_CELL = 0.05  # inches of a cell with a minus
-BAR_LABEL = "<colorbar>"  # as Matplotlib labels the axes that it makes for one
+BAR_LABEL = "<colorbar>"  # Matplotlib's label for axes that it makes for a colour bar
 
 
 @dataclass(frozen=True)
 class TableGroup:
-    """Tables of one quantity, of the same rows and columns, which share a range of colours: one for each head."""
+    """Tables of one quantity with the same rows and columns and a shared range of colours: one for each head."""
 
     title: str
     subtitle: str
     tables: tuple[Grid, ...]
-    per_slice: int  # 2 where each table is shown before and after
+    per_slice: int  # 2 if each table is shown before and after
     decimals: int
     style: FigureStyle
-    keeps_rows: bool = False  # of as many panels as a slice has
+    keeps_rows: bool = False  # as many panels as a slice has
 
     @property
     def count(self) -> int:
-        """How many panels the group has."""
+        """The number of panels in the group."""
         return len(self.tables)
 
     @property
@@ -89,7 +89,7 @@ class TableGroup:
 
     @property
     def has_signs(self) -> bool:
-        """Whether the tables are of masks, and have signs in place of numbers."""
+        """Whether the tables are masks, with signs in place of numbers."""
         return self.tables[0].signs is not None
 
     @cached_property
@@ -104,16 +104,16 @@ class TableGroup:
 
     @property
     def axis_names(self) -> tuple[str, str]:
-        """What the rows and the columns are: `queries`, `keys`; empty where the table does not say it."""
+        """The names of the rows and the columns: `queries`, `keys`; empty if the table does not give them."""
         letters = self.tables[0].corner.split("\\")
         names = [" · ".join(LEGEND.get(part, part) for part in letter.split("·")) for letter in letters]
-        if letters[1:] == [EMBEDDING_FEATURES]:  # of what queries, keys and values are made from
+        if letters[1:] == [EMBEDDING_FEATURES]:  # source of queries, keys and values
             names[0] = "tokens" if letters[0] in SEQUENCES else names[0]
         return (names[0], names[1]) if len(names) == 2 else ("", "")
 
     @cached_property
     def scale(self) -> ColorScale:
-        """The colours of the numbers that are drawn."""
+        """The colours of the drawn numbers."""
         drawn = [_shown_numbers(table) for table in self.tables]
         numbers = np.concatenate([array[np.isfinite(array)] for array in drawn])
         ends = np.clip([numbers.min(), numbers.max()], -LIMIT, LIMIT) if numbers.size else (0.0, 0.0)
@@ -122,19 +122,19 @@ class TableGroup:
 
     @property
     def range(self) -> tuple[float, float]:
-        """The numbers that have the first and the last colour."""
+        """The numbers at the first and the last colour."""
         return self.scale.least, self.scale.largest
 
     @property
     def texts(self) -> Iterator[str]:
-        """Every text that is drawn, except numbers."""
+        """Every text to draw, except numbers."""
         yield from (self.title, self.subtitle, *self.axis_names, *self.row_labels, *self.column_labels)
         for table in self.tables:
             yield from (table.slice_label, *table.meanings, *table.meanings.values())
 
     @cached_property
     def numbers(self) -> Sequence[str]:
-        """The texts of all cells, each digit a 0, which is as wide; none of tables that are too large anyway."""
+        """The texts of all cells, each digit a 0, which is as wide; none for tables that are too large anyway."""
         rows, columns = self.shape
         if self.has_signs or columns * MIN_NUMBER_CELL > 2 * MAX_WIDTH or rows > 100:
             return []
@@ -142,14 +142,14 @@ class TableGroup:
         return sorted({re.sub(r"\d", "0", text) for text in texts})
 
     def number_width(self, fonts: Fonts) -> float:
-        """The width of a cell that has room for the widest number, in inches."""
+        """The width of a cell that fits the widest number, in inches."""
         return max(fonts.widest(self.numbers, NUMBER_SIZES[0]) + NUMBER_ROOM, MIN_NUMBER_CELL)
 
     def measure(self, fonts: Fonts, number_width: float, largest: Size) -> GroupSize:
-        """What the layout knows of the group.
+        """The group's measures for the layout.
 
-        `number_width` is the width of the cells of all groups of the figure, so that they are of one size; a panel
-        larger than `largest` has cells without numbers.
+        `number_width` is the cell width shared by all groups of the figure, for equal cells; a panel larger than
+        `largest` has cells without numbers.
         """
         panel, flat = self._panels(number_width, largest)
         legend_lines, legend = legend_size(self._legend(panel), fonts)
@@ -173,9 +173,9 @@ class TableGroup:
         )
 
     def _panels(self, number_width: float, largest: Size) -> tuple[Size, Size]:
-        """The size that a panel should have, and that with flat cells where it is to be less high.
+        """The preferred size of a panel, and a less high one with flat cells.
 
-        It has room for its numbers, or for its labels, or is as a page has it.
+        It fits its numbers, or its labels, or has the page's shape.
         """
         rows, columns = self.shape
         if self.has_signs or self.numbers:
@@ -188,23 +188,23 @@ class TableGroup:
         return (Size(columns * edge, rows * edge),) * 2
 
     def _least_cell(self, fonts: Fonts) -> Size:
-        """The least cell that has room for its number; of no size where there are no numbers."""
+        """The least cell that fits its number; 0 if there are no numbers."""
         if not self.numbers:
             return Size(0.0, 0.0)
         points = NUMBER_SIZES[-1]
         return Size(fonts.widest(self.numbers, points) + NUMBER_PADDING, points / 72 * NUMBER_LINE)
 
     def _bar_label_width(self, fonts: Fonts) -> float:
-        """The room that the numbers of a colour bar of any height take, in inches."""
+        """The width of the numbers of a colour bar of any height, in inches."""
         heights = (count / INTERVALS_PER_INCH for count in range(1, MAX_TICKS + 1))
         return fonts.widest({text for height in heights for _, text in round_ticks(*self.range, height)}) + TICK_ROOM
 
     def pooling(self, layout: GroupLayout) -> tuple[int, int]:
-        """How many rows and columns of cells are one pixel."""
+        """The rows and columns of cells per pixel."""
         return _pooling_steps(self.tables[0], layout.panels[0])
 
     def number_size(self, fonts: Fonts, layout: GroupLayout) -> float | None:
-        """The largest size in points of the numbers in the cells; None where there is no room for them."""
+        """The largest size in points of the numbers in the cells; None if they do not fit."""
         (rows, columns), box = self.shape, layout.panels[0]
         width, height = box.width / columns, box.height / rows
         widest = {points: fonts.widest(self.numbers, points) + NUMBER_PADDING for points in NUMBER_SIZES}
@@ -212,7 +212,7 @@ class TableGroup:
         return next(fitting, None) if self.numbers else None
 
     def _legend(self, panel: Size | Box) -> Sequence[LegendEntry]:
-        """What the signs or the hatches mean that the tables have, in the order of their rules."""
+        """The meaning of the tables' signs or hatches, in the order of their rules."""
         if not self.has_signs:
             found = {name for table in self.tables for name in _cells_by_hatch(table)}
             return [LegendEntry(hatch, name) for name, hatch in HATCHES.items() if name in found]
@@ -226,7 +226,7 @@ class TableGroup:
         ]
 
     def draw(self, canvas: Canvas, layout: GroupLayout, points: float | None) -> None:
-        """Draw the group where the layout has it, with numbers of a size in points; None for no numbers."""
+        """Draw the group at its layout's position, with numbers of a size in points; None for no numbers."""
         from matplotlib.colors import Normalize  # noqa: PLC0415 - an extra
 
         left, top = layout.heading
@@ -236,7 +236,7 @@ class TableGroup:
         norm, drawn = Normalize(*self.range), None
         for at, (table, box) in enumerate(zip(self.tables, layout.panels, strict=True)):
             axes = canvas.axes(box)
-            if table.slice_label:  # over the middle, or where it is wider than the panel from its left edge on
+            if table.slice_label:  # over the middle, or, if wider than the panel, from its left edge on
                 loc = "left" if canvas.fonts.width(table.slice_label, layout.title_size) > box.width else "center"
                 axes.set_title(
                     table.slice_label, color=canvas.theme.faint, pad=3, loc=loc, **canvas.label_style(layout.title_size)
@@ -252,7 +252,7 @@ class TableGroup:
         draw_legend(canvas, legend, *layout.legend)
 
     def _draw_cells(self, canvas: Canvas, axes: Any, table: Grid, box: Box, norm: Any) -> Any:
-        """Draw the cells of a table on axes of the size of a box, without texts, and return what has the colours."""
+        """Draw the cells of a table on axes of the size of a box, without texts, and return the coloured artist."""
         (rows, columns), steps = table.values.shape, _pooling_steps(table, box)
         colors = color_map(self.scale, self.style)
         drawn = None if table.signs is not None else _draw_colors(canvas, axes, table, box, norm, colors)
@@ -270,7 +270,7 @@ class TableGroup:
         return drawn
 
     def _write_texts(self, canvas: Canvas, axes: Any, table: Grid, box: Box, norm: Any, points: float | None) -> None:
-        """Write the signs or the numbers of a table into its cells, where there is room for them."""
+        """Write the signs or the numbers of a table into its cells, if they fit."""
         if table.signs is not None:
             texts, size = table.signs, SIGN_SIZE if _signs_fit(box, *self.shape) else None
         else:
@@ -287,7 +287,7 @@ class TableGroup:
                 axes.text(column + 0.5, row + 0.5, text, color=ink, **where, **canvas.label_style(size))
 
     def _draw_minus_signs(self, axes: Any, table: Grid, box: Box, norm: Any) -> None:
-        """Draw a minus in the cells of numbers below 0 that have room for it: for colours that do not tell signs."""
+        """Draw a minus in negative cells that fit it: for colours that do not show signs."""
         from matplotlib.collections import LineCollection  # noqa: PLC0415 - an extra
 
         numbers = _shown_numbers(table)
@@ -298,7 +298,7 @@ class TableGroup:
             axes.add_collection(LineCollection(lines, colors=inks, linewidths=0.7, zorder=1.9), autolim=False)
 
     def _label(self, canvas: Canvas, axes: Any, layout: GroupLayout, *, has_rows: bool, has_columns: bool) -> None:
-        """Write the labels of the rows and columns of a panel, as many as have room."""
+        """Write as many labels of a panel's rows and columns as fit."""
         row_step, column_step = layout.label_steps
         rows = self.row_labels[::row_step] if has_rows else []
         columns = self.column_labels[::column_step] if has_columns else []
@@ -308,7 +308,7 @@ class TableGroup:
         axes.set_xticks(ticks, labels=columns, rotation=90 if layout.is_rotated else 0, **column_size)
 
     def _draw_color_bar(self, canvas: Canvas, drawn: Any, box: Box) -> None:
-        """Draw the colour bar of what has the colours, with round numbers of the range."""
+        """Draw the colour bar of the coloured artist, with round numbers of the range."""
         axes = canvas.axes(box)
         axes.set_label(BAR_LABEL)
         bar = canvas.figure.colorbar(drawn, cax=axes)
@@ -319,13 +319,13 @@ class TableGroup:
 
 
 def _shown_numbers(table: Grid) -> Array:
-    """The numbers of a table [rows columns] as float64, NaN where a mask hides the cell."""
+    """The numbers of a table [rows columns] as float64, NaN for masked cells."""
     numbers = table.values.astype(np.float64)
     return numbers if table.hidden is None else np.where(table.hidden, np.nan, numbers)
 
 
 def _cells_by_hatch(table: Grid) -> Mapping[str, Array]:
-    """Where a table [rows columns] has cells that are hatched, by the name of the hatch, as far as it has any."""
+    """The hatched cells of a table [rows columns], by the name of the hatch, if it has any."""
     values = table.values
     hidden = np.zeros(values.shape, bool) if table.hidden is None else table.hidden
     where = {
@@ -338,7 +338,7 @@ def _cells_by_hatch(table: Grid) -> Mapping[str, Array]:
 
 
 def _cell_texts(table: Grid, decimals: int) -> list[list[str]]:
-    """The text of each cell of a table [rows columns], with the mark of its change; empty where it is hatched."""
+    """The text of each cell of a table [rows columns], with the mark of its change; empty if it is hatched."""
     hatched = np.zeros(table.values.shape, bool)
     for cells in _cells_by_hatch(table).values():
         hatched |= cells
@@ -352,19 +352,19 @@ def _cell_texts(table: Grid, decimals: int) -> list[list[str]]:
 
 
 def _hatches(meanings: Mapping[str, str]) -> Mapping[str, Hatch]:
-    """How the cells of each sign of a mask are drawn."""
+    """The look of the cells for each sign of a mask."""
     rules = [sign for sign in meanings if sign != VISIBLE]
     hatches = {sign: RULE_HATCHES[at % len(RULE_HATCHES)] for at, sign in enumerate(rules)}
     return {VISIBLE: VISIBLE_HATCH, **hatches}
 
 
 def _signs_fit(panel: Box | Size, rows: int, columns: int) -> bool:
-    """Whether the cells of a panel have room for signs."""
+    """Whether signs fit the cells of a panel."""
     return min(panel.width / columns, panel.height / rows) >= MIN_SIGN_CELL
 
 
 def _pooling_steps(table: Grid, box: Box) -> tuple[int, int]:
-    """How many rows and how many columns of a table are one pixel of an image."""
+    """The rows and columns of a table per pixel of an image."""
     rows, columns = table.values.shape
     return (
         max(-(-rows // int(box.height * PIXELS_PER_INCH)), 1),
@@ -373,7 +373,7 @@ def _pooling_steps(table: Grid, box: Box) -> tuple[int, int]:
 
 
 def _draw_colors(canvas: Canvas, axes: Any, table: Grid, box: Box, norm: Any, colors: Any) -> Any:
-    """Draw the numbers of a table as colours, small cells as an image, and return what has the colours."""
+    """Draw the numbers of a table as colours, small cells as an image, and return the coloured artist."""
     rows, columns = table.values.shape
     numbers = np.ma.masked_invalid(_shown_numbers(table))
     if min(box.width / columns, box.height / rows) >= MIN_CELL:
@@ -389,9 +389,9 @@ def _draw_colors(canvas: Canvas, axes: Any, table: Grid, box: Box, norm: Any, co
 
 
 def _draw_gaps(canvas: Canvas, axes: Any, box: Box, shape: tuple[int, ...], *, is_on_paper: bool) -> None:
-    """Draw lines between the cells of a panel, where these are large enough.
+    """Draw lines between the cells of a panel, if these are large enough.
 
-    They have the colour of the ground, or where cells may have that, a faint one, around the panel too.
+    They have the colour of the ground, or, if cells may have that, a faint one, around the panel too.
     """
     from matplotlib.collections import LineCollection  # noqa: PLC0415 - an extra
 

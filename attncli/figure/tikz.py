@@ -12,8 +12,8 @@ from attncli.figure.drawing import drawing
 from attncli.render.formats.latex_math import CHARACTER_COMMAND, CHARACTER_DEFINITION, latex_text
 
 POINTS_PER_INCH = 72
-MAX_COMMANDS = 60_000  # of one file: TeX takes a minute for so many
-MAX_SHADES = 32  # of a colour bar
+MAX_COMMANDS = 60_000  # commands of one file: TeX takes a minute for so many
+MAX_SHADES = 32  # shades of a colour bar
 HEAD = r"% needs \usepackage{tikz} \usetikzlibrary{patterns}; \input of this file is the figure"
 PATTERNS = {
     "/": "north east lines",
@@ -25,9 +25,9 @@ PATTERNS = {
     "|": "vertical lines",
 }
 HORIZONTAL = {"left": "west", "right": "east", "center": ""}
-# The middle of a text is that of its small letters, so that words side by side are on one line.
+# A text is aligned at the middle of its small letters, so that words side by side are on one line.
 VERTICAL = {"top": "north", "bottom": "south", "center": "mid", "center_baseline": "mid", "baseline": "base"}
-# Of text that is turned by a right angle: its right end is above.
+# For text turned by a right angle: its right end is on top.
 TURNED_HORIZONTAL = {"left": "north", "right": "south", "center": "mid"}
 TURNED_VERTICAL = {"top": "east", "bottom": "west"}
 
@@ -35,7 +35,7 @@ TURNED_VERTICAL = {"top": "east", "bottom": "west"}
 def write_tikz(view: Drawn, stream: IO[bytes]) -> None:
     """Write the figure of a view as a `tikzpicture`, whose unit is a point of PostScript.
 
-    Raises AttnError where it has more cells than TeX can draw.
+    Raises AttnError if it has more cells than TeX can draw.
     """
     figure = make_figure(view, has_images=False)
     style = view.style
@@ -49,7 +49,7 @@ def write_tikz(view: Drawn, stream: IO[bytes]) -> None:
 
 
 class _TikzCommands:
-    """What a renderer of Matplotlib has to know, collected as commands of TikZ: one pixel is one point."""
+    """The interface of a Matplotlib renderer, which collects TikZ commands: one pixel is one point."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class _TikzCommands:
         self.sizes = set[str]()
 
     def text(self, width: float, height: float) -> str:
-        """The file: which packages it needs, the colours, and the picture of a width and a height."""
+        """The file: its packages, the colours, and the picture of a width and a height."""
         body = "\n".join(self.commands)
         definition = [CHARACTER_DEFINITION] if CHARACTER_COMMAND in body else []
         colors = [rf"\definecolor{{attn{color}}}{{HTML}}{{{color.upper()}}}" for color in sorted(self.colors)]
@@ -97,7 +97,7 @@ class _TikzCommands:
             self._add("draw", look, outline)
 
     def draw_quad_mesh(self, gc: Any, master_transform: Any, *mesh: Any, **more: Any) -> None:
-        """Fill the cells of a table, those of one colour side by side as one rectangle."""
+        """Fill the cells of a table; adjacent cells of one colour become one rectangle."""
         width, height, coordinates, _, _, faces = mesh[:6]
         colors = np.asarray(faces).reshape(height, width, 4)
         corners = master_transform.transform(np.asarray(coordinates).reshape(-1, 2)).reshape(*np.shape(coordinates))
@@ -111,7 +111,7 @@ class _TikzCommands:
                     self._add("fill", [self._color(rgba), *_opacity("fill", float(rgba[3]))], box)
 
     def draw_text(self, gc: Any, x: float, y: float, s: str, prop: Any, angle: float, *more: Any, **named: Any) -> None:
-        """Write a line of text at the point that its alignment says."""
+        """Write a line of text at a point, with an alignment."""
         mtext = named.get("mtext")
         size = _number(prop.get_size_in_points())
         self.sizes.add(size)
@@ -125,13 +125,13 @@ class _TikzCommands:
         self._add("node", look, f"at {_point(*at)} {{{weight}{latex_text(s)}}}")
 
     def _color(self, rgb: Sequence[float]) -> str:
-        """The name of a colour, which the head of the file defines."""
+        """The name of a colour, defined at the head of the file."""
         color = "".join(f"{round(part * 255):02x}" for part in rgb[:3])
         self.colors.add(color)
         return f"attn{color}"
 
     def _add(self, command: str, options: Sequence[str], rest: str) -> None:
-        """Add a command; raises AttnError where there are too many."""
+        """Add a command; raises AttnError if there are too many."""
         if not options:
             return
         if len(self.commands) >= MAX_COMMANDS:
@@ -141,14 +141,14 @@ class _TikzCommands:
 
 
 def _renderer() -> Any:
-    """A renderer of Matplotlib that collects what is drawn as commands of TikZ."""
+    """A Matplotlib renderer that collects the drawing as TikZ commands."""
     from matplotlib.backend_bases import RendererBase  # noqa: PLC0415 - an extra
 
     return type("TikzRenderer", (_TikzCommands, RendererBase), {})()
 
 
 def _outline(path: Any, transform: Any) -> Iterator[str]:
-    """A path as TikZ writes it: rectangles as such, other parts point by point."""
+    """A path in TikZ: rectangles as such, other pieces point by point."""
     for part in _parts(path, transform):
         points = [points for _, points in part]
         flat = np.array([numbers[-2:] for numbers in points if len(numbers)])
@@ -168,7 +168,7 @@ def _outline(path: Any, transform: Any) -> Iterator[str]:
 
 
 def _parts(path: Any, transform: Any) -> Iterator[list[tuple[str, Array]]]:
-    """The parts of a path that each begin at a point of their own, as letters and numbers."""
+    """The connected pieces of a path, as letters and numbers."""
     from matplotlib.path import Path  # noqa: PLC0415 - an extra
 
     letters = {Path.MOVETO: "M", Path.CLOSEPOLY: "Z"}
@@ -192,7 +192,7 @@ def _is_rectangle(corners: Array) -> bool:
 
 
 def _runs(colors: Array) -> Iterator[tuple[int, int]]:
-    """The first cell and the end of each run of cells of one colour in a row [columns 4].
+    """The first cell and the end of each run of equal colours in a row [columns 4].
 
     >>> list(_runs(np.array([[0, 0, 0, 1], [0, 0, 0, 1], [1, 0, 0, 1]])))
     [(0, 2), (2, 3)]

@@ -1,4 +1,4 @@
-"""`attn fit`: arrays and numbers of a problem, learned so that its results come near to targets."""
+"""`attn fit`: learn arrays and numbers of a problem, so that its results come close to targets."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ INTERRUPTED = "interrupted"
 
 
 def _complete_learn(context: typer.Context, incomplete: str) -> list[str]:
-    """The arrays and numbers of the problem that can be learned, and begin as the last name of a list does."""
+    """The learnable arrays and numbers of the problem that continue the last name of a list."""
     from attncli.fit.learning import learnable
     from attncli.plan.build import plan_of
 
@@ -46,10 +46,10 @@ def fit(
     problem: str | None = argument("A problem file, or -.", "PROBLEM"),
     *,
     learn: list[str] | None = option(
-        "What is learned: w_q, bias, score.sigma, normalize.temperature …", metavar="KEY,KEY", complete=_complete_learn
+        "Keys to learn: w_q, bias, score.sigma, normalize.temperature …", metavar="KEY,KEY", complete=_complete_learn
     ),
     target: list[str] | None = option(
-        "What results are to be: output=FILE, weights='.6 .4'.", metavar="NAME=VALUE", complete=complete_expected
+        "Target numbers of results: output=FILE, weights='.6 .4'.", metavar="NAME=VALUE", complete=complete_expected
     ),
     steps: str | None = option("Steps of Adam at most; default 1000.", metavar="N"),
     rate: str | None = option("How far a step goes; default 0.05.", metavar="X"),
@@ -62,9 +62,9 @@ def fit(
     strict: Strict = False,
     **keys: Any,
 ) -> None:
-    """Learn what is named of a problem, write the fitted problem and how the loss fell.
+    """Learn the named keys of a problem, and write the fitted problem and the fall of the loss.
 
-    Ctrl-C writes what was found so far, and ends with 130.
+    Ctrl-C writes the best so far, and ends with 130.
     """
     from attncli.io.assemble import assemble
     from attncli.io.problem_text import problem_sizes
@@ -98,7 +98,7 @@ def fit(
 
 
 def _options(steps: str | None, rate: str | None) -> "FitOptions":
-    """The options of the descent; raises AttnError where a number is out of range."""
+    """The options of the descent; raises AttnError if a number is out of range."""
     from attncli.fit.learning import FitOptions, fit_options
     from attncli.problem.numbers import is_number, read_number
 
@@ -117,7 +117,7 @@ def _options(steps: str | None, rate: str | None) -> "FitOptions":
 
 
 def _targets(problem: "ProblemSpec", texts: Sequence[str], inputs: Any) -> "Expected":
-    """The targets; raises AttnError if none is given, or one can't be read."""
+    """The targets; raises AttnError if none is given, or one is unreadable."""
     from attncli.fit.learning import TARGET
     from attncli.io.expected import read_against
     from attncli.plan.build import plan_of
@@ -130,7 +130,7 @@ def _targets(problem: "ProblemSpec", texts: Sequence[str], inputs: Any) -> "Expe
 
 
 def _fit(problem: "ProblemSpec", names: Sequence[str], targets: "Expected", options: "FitOptions") -> "Fit":
-    """The fit, with a progress bar; an error has the place of what is wrong."""
+    """The fit, with a progress bar; an error has the location of the mistake."""
     from dataclasses import replace
 
     from attncli.fit.learning import LEARN, TARGET, fit
@@ -155,7 +155,7 @@ def _fit(problem: "ProblemSpec", names: Sequence[str], targets: "Expected", opti
 def _write_answer(
     found: "Fit", problem: str | None, options: OutputOptions, decimals: int, *, has_arrays: bool
 ) -> None:
-    """Write how the loss fell and what was learned."""
+    """Write the fall of the loss and the learned values."""
     from attncli.fit.document import fit_answer
 
     answer = fit_answer(found, problem, decimals, has_arrays=has_arrays)

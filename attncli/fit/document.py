@@ -1,4 +1,4 @@
-"""The report of a fit: how far the loss fell and why it stopped, the loss as a curve, and what was learned."""
+"""The report of a fit: the fall of the loss and why it stopped, the loss as a curve, and the learned values."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,8 +13,8 @@ from attncli.render.document import Answer, Block, Document, Pairs, Section, Sta
 from attncli.render.tables import grids
 
 FIT_FORMAT = "attn.fit/1"
-DIGITS = 4  # significant ones of a loss
-# Why the last step was the last, at the end of a line that begins with how far the loss fell.
+DIGITS = 4  # significant digits of a loss
+# Why the descent stopped, at the end of a line that begins with the fall of the loss.
 STOPPED = {
     "converged": "and no further",
     "steps": "--steps allows more",
@@ -24,17 +24,17 @@ STOPPED = {
 
 
 def fit_answer(fit: Fit, file: str | None, decimals: int, *, has_arrays: bool = True) -> Answer:
-    """The answer to a fit of the problem in a file; arrays that were learned are shown where `has_arrays`."""
+    """The answer to a fit of the problem in a file; with `has_arrays` it shows learned arrays."""
     return Answer(lambda: fit_document(fit, decimals, has_arrays=has_arrays), lambda: fit_object(fit, file))
 
 
 def fit_document(fit: Fit, decimals: int, *, has_arrays: bool = True) -> Document:
-    """The document of a fit; its first line says how far the loss fell, and why no further."""
+    """The document of a fit; its first line gives the fall of the loss, and why it stopped."""
     return with_decimal_sign(Document(_sections(fit, decimals, has_arrays=has_arrays), decimals), fit.problem)
 
 
 def fit_object(fit: Fit, file: str | None) -> dict[str, Any]:
-    """The file of the problem, what was learned, from which targets, the losses, and why the last was the last."""
+    """The file of the problem, the learned values, the targets, the losses, and the reason to stop."""
     return {
         "format": FIT_FORMAT,
         "version": __version__,
@@ -49,7 +49,7 @@ def fit_object(fit: Fit, file: str | None) -> dict[str, Any]:
 
 
 def verdict(fit: Fit) -> str:
-    """How far the loss fell, and why no further, in a line."""
+    """The fall of the loss, and why it stopped, in a line."""
     what = "Mean squared error" if len(fit.targets) == 1 else "Sum of the mean squared errors"
     return f"{what} of {join_words(fit.targets)}: {outcome(fit)}, {STOPPED[fit.stopped]}"
 
@@ -61,7 +61,7 @@ def outcome(fit: Fit) -> str:
 
 
 def _sections(fit: Fit, decimals: int, *, has_arrays: bool) -> Iterator[Section]:
-    """The verdict with the numbers that were learned, the loss of each step, and the arrays."""
+    """The verdict with the learned numbers, the loss of each step, and the arrays."""
     numbers = [one for one in fit.learned if not one.after.ndim]
     pairs = [(one.key, " → ".join(decimal(float(x), decimals) for x in (one.before, one.after))) for one in numbers]
     blocks: list[Block] = [Statement(f"{verdict(fit)}.")]

@@ -1,7 +1,7 @@
-"""Fitting: arrays and numbers of a problem learned so that its results come near to targets, by Adam.
+"""Fitting: Adam learns arrays and numbers of a problem, so that its results come close to targets.
 
-The loss is the mean squared error of a target, of several the sum of theirs. The plan, with the gradients of what is
-learned, is made once; a step computes again what depends on that.
+The loss is the mean squared error of a target, or the sum over several. The plan, with the gradients of the learned
+values, is built once; a step recomputes only the nodes that depend on them.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -28,11 +28,11 @@ from attncli.problem.numbers import to_finite, to_integer
 from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.problem.weights import stored_values
 
-LEARN, TARGET = "learn", "target"  # the options, and where errors are
+LEARN, TARGET = "learn", "target"  # the options, and the locations of errors
 FIRST_MEAN, SECOND_MEAN, SMALLEST = 0.9, 0.999, 1e-8  # β₁, β₂ and ε of Adam
 STEPS, RATE = 1000, 0.05
-PATIENCE = 100  # steps in which the lowest loss has to fall …
-LEAST_FALL = 1e-6  # … by this part of it
+PATIENCE = 100  # steps in which the lowest loss must fall …
+LEAST_FALL = 1e-6  # … by this share
 
 Path = tuple[str, ...]
 Values = Mapping[Path, Array]
@@ -41,7 +41,7 @@ Stopped = Literal["converged", "steps", "interrupted", "not_finite"]
 
 @dataclass(frozen=True)
 class FitOptions:
-    """How many steps at most, how far a step goes, and what is told of each: the step, the steps, and the loss."""
+    """The maximum number of steps, the step size, and a callback for each: the step, the steps, and the loss."""
 
     steps: int = STEPS
     rate: float = RATE
@@ -49,7 +49,7 @@ class FitOptions:
 
 
 def fit_options(steps: Any = STEPS, rate: Any = RATE) -> FitOptions:
-    """The options of a fit; raises AttnError where one is not a number, or out of range."""
+    """The options of a fit; raises AttnError if one is not a number, or out of range."""
     size = to_finite(rate, ("rate",))
     if size <= 0:
         raise AttnError(f"{size:g} is not above 0", where="rate", hint=f"expected a number such as {RATE}")
@@ -58,7 +58,7 @@ def fit_options(steps: Any = STEPS, rate: Any = RATE) -> FitOptions:
 
 @dataclass(frozen=True)
 class Learned:
-    """What was learned by a key, before and after; a number has no axes."""
+    """The values learned for a key, before and after; a number has no axes."""
 
     key: str
     before: Array
@@ -67,10 +67,10 @@ class Learned:
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted problem, what was learned, the loss before the first step and after each, and why the last was the last.
+    """A fitted problem, the learned values, the loss before the first step and after each, and the reason to stop.
 
-    The problem is that of the lowest loss. `stopped` is "converged" where the loss no longer fell, "steps" where these
-    were all, "interrupted", or "not_finite" where the loss no longer was.
+    The problem has the lowest loss. `stopped` is "converged" if the loss no longer fell, "steps" after the last step,
+    "interrupted", or "not_finite" if the loss was not finite.
     """
 
     problem: ProblemSpec
@@ -97,14 +97,14 @@ class Fit:
 
 @dataclass(frozen=True)
 class Target:
-    """The numbers that a result is to have, on its axes, and which of them are given."""
+    """The target numbers of a result, on its axes, and which of them are given."""
 
     name: str
     numbers: Array
     is_given: Array
 
     def error(self, value: Array) -> tuple[float, Array]:
-        """The mean squared error of a value, and its gradient by each number."""
+        """The mean squared error of a value, and its gradient with respect to each number."""
         difference = np.subtract(value, self.numbers, out=np.zeros(value.shape), where=self.is_given)
         count = np.count_nonzero(self.is_given)
         return float((difference**2).sum() / count), difference * 2 / count
@@ -112,9 +112,9 @@ class Target:
 
 @dataclass(frozen=True)
 class _Parameter:
-    """What is learned: its name and path, the step whose gradient is its own, and its value at the start.
+    """A value to learn: its name and path, the step whose gradient is its own, and its start.
 
-    A number that has to stay above `least` is moved by the logarithm of its distance from that, so that it does.
+    A number that must stay above `least` moves by the logarithm of its distance from `least`.
     """
 
     key: str
@@ -125,26 +125,25 @@ class _Parameter:
 
     @property
     def free(self) -> Array:
-        """The start as what is moved."""
+        """The start, in the coordinates of the descent."""
         return self.start if self.least is None else np.log(abs(self.start - self.least))
 
     def value(self, free: Array) -> Array:
-        """The value of what is moved."""
+        """The value at a point of the descent."""
         return free if self.least is None else self.least + np.sign(self.start - self.least) * np.exp(free)
 
     def gradient(self, value: Array, gradient: Array) -> Array:
-        """The gradient of what is moved, from that of the value."""
+        """The gradient in the coordinates of the descent, from the value's gradient."""
         own = np.asarray(gradient, np.float64).reshape(self.start.shape)
         return own if self.least is None else own * (value - self.least)
 
 
 def fit(problem: ProblemSpec, learn: Sequence[str], targets: Mapping[str, Any], options: FitOptions) -> Fit:
-    """Learn arrays and numbers of a problem, named by keys, so that results come near to `targets`, by their names.
+    """Learn arrays and numbers of a problem, named by keys, so that results come close to named `targets`.
 
-    Targets have every form that `attncli.checks.expected.expected_numbers` reads. Where Ctrl-C interrupts it,
-    it is what was found so far. Raises UnknownNameError for a name that is none, AttnError where something can't be
-    learned, or a target does not fit its result or does not depend on what is learned; its path begins with "learn", or
-    with "target" and the name of one.
+    Targets have every form that `attncli.checks.expected.expected_numbers` reads. After Ctrl-C it returns the best so
+    far. Raises UnknownNameError for an unknown name, AttnError if a value can't be learned, or a target does not fit
+    its result or does not depend on the learned values; its path begins with "learn", or with "target" and a name.
 
     >>> from attncli.problem.build import build
     >>> problem = build({"scores": [[0.0, 1.0]], "scale": 1.0})
@@ -158,7 +157,7 @@ def fit(problem: ProblemSpec, learn: Sequence[str], targets: Mapping[str, Any], 
         raise AttnError("there is no target", where=TARGET, hint="name a result and its numbers, such as output")
     parameters = _parameters(problem, learn, [target.name for target in wanted])
     loss = _Loss(problem, parameters, wanted)
-    with np.errstate(all="ignore"):  # what is not finite ends it
+    with np.errstate(all="ignore"):  # a loss that is not finite ends the descent
         losses, best, stopped = _descend(loss, options)
     values = {parameter.path: value for parameter, value in zip(parameters, best, strict=True)}
     learned = tuple(Learned(p.key, p.start, value) for p, value in zip(parameters, best, strict=True))
@@ -167,7 +166,7 @@ def fit(problem: ProblemSpec, learn: Sequence[str], targets: Mapping[str, Any], 
 
 
 def read_target(problem: ProblemSpec, name: str, value: Any) -> Target:
-    """The numbers that a result is to have; raises AttnError where they do not fit it, or there are none."""
+    """The target numbers of a result; raises AttnError if they do not fit it, or there are none."""
     path = (TARGET, name)
     try:
         found = expected_numbers(value, ExpectedStep(problem, plan_of(problem), name, {}), path)
@@ -180,7 +179,7 @@ def read_target(problem: ProblemSpec, name: str, value: Any) -> Target:
 
 
 def _parameters(problem: ProblemSpec, learn: Sequence[str], targets: Sequence[str]) -> list[_Parameter]:
-    """What is learned; raises AttnError where that is nothing, or something can't be, or a target does not read it."""
+    """The values to learn; raises AttnError if there are none, one is impossible, or a target does not read it."""
     if not learn:
         raise AttnError("nothing is learned", where=LEARN, hint="name a key, such as w_q or score.sigma")
     plan = plan_of(problem)
@@ -193,12 +192,12 @@ def _parameters(problem: ProblemSpec, learn: Sequence[str], targets: Sequence[st
         needed = plan.needed_for([name])
         if not any(_reads(node, found) for node in plan.nodes if node.name in needed):
             keys = join_words([parameter.key for parameter in found.values()])
-            raise AttnError(f"does not depend on {keys}", where=(TARGET, name), hint="learn what it is made of")
+            raise AttnError(f"does not depend on {keys}", where=(TARGET, name), hint="learn the keys it is made of")
     return list(found.values())
 
 
 def _path(problem: ProblemSpec, plan: Plan, key: str) -> Path:
-    """The path of what a key names; raises UnknownNameError where that is nothing, AttnError where it is not there."""
+    """The path of a key; raises UnknownNameError for an unknown one, AttnError if it is missing."""
     found = plan.parameters.get(key)
     if found is not None:
         return found
@@ -225,13 +224,13 @@ def _operators(problem: ProblemSpec) -> list[tuple[str, Operator]]:
 
 
 def learnable(plan: Plan) -> list[str]:
-    """The names of the arrays and numbers of a plan that have a gradient."""
+    """The names of a plan's arrays and numbers that have a gradient."""
     paths = {path: node for node in plan.nodes for path in (node.source, *node.numbers.values()) if path}
     return [".".join(path) for path, node in paths.items() if _is_real(node, path)]
 
 
 def _is_real(node: Node, path: Path) -> bool:
-    """Whether an array holds real numbers, or a node has a derivative by a number."""
+    """Whether an array holds real numbers, or a node has a derivative with respect to a number."""
     if path == node.source:
         field = FIELDS[path[0]]
         return len(path) > 1 or field.kind in ("matrix", "vector")
@@ -240,7 +239,7 @@ def _is_real(node: Node, path: Path) -> bool:
 
 
 def _parameter(problem: ProblemSpec, plan: Plan, key: str, path: Path, targets: Sequence[str]) -> _Parameter:
-    """What is learned by a key; raises AttnError where no gradient reaches it, or a part of it alone is computed."""
+    """The value to learn for a key; raises AttnError if no gradient reaches it, or only a slice of it is computed."""
     readers = [node for node in plan.nodes if _reads(node, (path,))]
     needed = plan.needed_for(targets)
     if not any(node.name in needed for node in readers):
@@ -259,7 +258,7 @@ def _parameter(problem: ProblemSpec, plan: Plan, key: str, path: Path, targets: 
 
 
 def _number(node: Node, key: str, path: Path) -> _Parameter:
-    """A number that is learned, from the node that has it among its options."""
+    """A number to learn, from the node that has it among its options."""
     option = next(option for option, own in node.numbers.items() if own == path)
     start = float(node.options[option])
     if len(path) > 1:
@@ -277,12 +276,12 @@ def _number(node: Node, key: str, path: Path) -> _Parameter:
 
 
 def _reads(node: Node, paths: Collection[Path]) -> bool:
-    """Whether a node is an array, or has a number among its options, of one of these paths."""
+    """Whether a node is an array, or has a number among its options, at one of these paths."""
     return node.source in paths or any(path in paths for path in node.numbers.values())
 
 
 def _values_with(problem: ProblemSpec, values: Values) -> dict[str, Any]:
-    """The values of the fields of a problem where arrays and numbers have other values, in the types of the arrays."""
+    """The fields of a problem with other arrays and numbers, in the arrays' types."""
     changed: dict[str, Any] = {}
     for (name, *parameter), value in values.items():
         if parameter:
@@ -299,7 +298,7 @@ def _values_with(problem: ProblemSpec, values: Values) -> dict[str, Any]:
 
 
 class _Loss:
-    """The loss of a problem as a function of what is learned, with its gradients."""
+    """The loss of a problem as a function of the learned values, with its gradients."""
 
     def __init__(self, problem: ProblemSpec, parameters: Sequence[_Parameter], targets: Sequence[Target]) -> None:
         self.problem, self.parameters, self.targets = problem, parameters, targets
@@ -307,7 +306,7 @@ class _Loss:
         try:
             self.plan = build_plan_to_fit(problem, [target.name for target in targets], self.paths)
         except AttnError as error:
-            error.path, error.hint = (LEARN,), "choose another, or learn what comes after it"
+            error.path, error.hint = (LEARN,), "choose another, or learn a later key"
             raise
         self.gradients = [gradient_name(parameter.step) for parameter in parameters]
         for parameter, name in zip(parameters, self.gradients, strict=True):
@@ -323,13 +322,13 @@ class _Loss:
 
     @cached_property
     def seeds(self) -> Mapping[str, str]:
-        """The gradients of the loss by the steps that targets are of, and these steps."""
+        """The gradients of the loss with respect to the target steps, and these steps."""
         steps = dict.fromkeys(self.plan.resolve(target.name) for target in self.targets)
         return {loss_gradient_name(step): step for step in steps}
 
     @cached_property
     def changing(self) -> Collection[str]:
-        """The nodes that depend on what is learned."""
+        """The nodes that depend on the learned values."""
         changing = set(self.seeds)
         for node in self.plan.nodes:
             if _reads(node, self.paths) or any(name in changing for name in node.inputs.values()):
@@ -337,7 +336,7 @@ class _Loss:
         return changing
 
     def at(self, values: Sequence[Array]) -> tuple[float, list[Array]]:
-        """The loss where what is learned has these values, and its gradient by each of them."""
+        """The loss at these learned values, and its gradient with respect to each."""
         by_path = {parameter.path: value for parameter, value in zip(self.parameters, values, strict=True)}
         numbers = {path: float(value) for path, value in by_path.items() if not value.ndim}
         self.engine.problem = replace(self.problem, **_values_with(self.problem, by_path))
@@ -355,13 +354,13 @@ class _Loss:
 
     @property
     def rounding(self) -> float:
-        """The loss that the rounding of the targets alone explains."""
+        """The loss due to the rounding of the targets alone."""
         unit = np.finfo(np.float32 if self.problem.precision.name == "float32" else np.float64).eps
         return sum(float(np.mean((unit * target.numbers[target.is_given]) ** 2)) for target in self.targets)
 
 
 def _descend(loss: _Loss, options: FitOptions) -> tuple[list[float], list[Array], Stopped]:
-    """The losses, the values of the lowest, and why the last step was the last.
+    """The losses, the values at the lowest, and the reason to stop.
 
     Source: Kingma & Ba 2015 (Adam), Algorithm 1.
     """
@@ -399,7 +398,7 @@ def _descend(loss: _Loss, options: FitOptions) -> tuple[list[float], list[Array]
 
 
 def _check_has_begun(losses: Sequence[float], found: float) -> None:
-    """Raise AttnError where not even the problem as it was given has a finite loss and finite gradients."""
+    """Raise AttnError if the initial loss or its gradients are not finite."""
     if not losses:
         what = "the loss" if not isfinite(found) else "a gradient"
         raise AttnError(f"{what} is not finite at the start", where=LEARN, hint="attn compute shows where that begins")

@@ -1,4 +1,4 @@
-"""A problem from files, options or keywords of Python: texts are read, and `problem.build` makes the problem."""
+"""A problem from files, options or Python keywords: it reads texts, and `problem.build` makes the problem."""
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -24,12 +24,12 @@ from attncli.problem.operators import FORMS, check_has_no_bits, chooses_operator
 from attncli.problem.spec import DEFAULTS, FIELDS, OPERATOR_FIELDS, ProblemSpec
 from attncli.problem.vocabularies import SMALL_NAME
 
-MOST_NAMED = 3  # parts that an error names
-NOTHING = ("none", "no", "off", "null")  # in place of the name of an operator
+MOST_NAMED = 3  # parts in an error
+NOTHING = ("none", "no", "off", "null")  # instead of an operator's name
 
 
 def is_nothing(field: Field, value: Any) -> bool:
-    """Whether a value is as if its key were not given: None, or `none` in place of an operator that there need not be.
+    """Whether a value means that its key is not given: None, or `none` for an optional operator.
 
     >>> is_nothing(FIELDS["position"], "none"), is_nothing(FIELDS["normalize"], "none")
     (True, False)
@@ -39,9 +39,9 @@ def is_nothing(field: Field, value: Any) -> bool:
 
 
 def assemble(document: Mapping[str, RawValue], convention: str | None = None) -> ProblemSpec:
-    """The problem of raw values by their keys, read as the framework of a convention reads them.
+    """The problem from raw values by key, read according to a convention's framework.
 
-    Raises AttnError whose path begins with the file and line, or the option, that a value was given in.
+    Raises AttnError whose path begins with the value's file and line, or its option.
     """
     check_keys(document)
     given = {key: raw for key, raw in document.items() if key in FIELDS and not is_nothing(FIELDS[key], raw.value)}
@@ -61,7 +61,7 @@ def assemble(document: Mapping[str, RawValue], convention: str | None = None) ->
 
 
 def _needs_part(raw: RawValue) -> AttnError:
-    """The error of a file whose problems are its parts alone, with how one of them is named."""
+    """The error for a file whose problems are only in its parts, with the name of one."""
     parts = raw.value if isinstance(raw.value, list) else []
     titles = [to_text(part.get("title")) for part in parts if isinstance(part, Mapping)]
     names = [shlex.quote(f"{raw.origin.name}#{name}") for name in names_of_parts(titles)]
@@ -70,16 +70,16 @@ def _needs_part(raw: RawValue) -> AttnError:
 
 
 def _array_origin(key: str, raw: RawValue) -> ArrayOrigin:
-    """Where a value was given that is an array: as an option, or in a file."""
+    """The origin of an array's value: an option, or a file."""
     if raw.origin.options:
         return ArrayOrigin(raw.origin.path(key)[0], is_option=True)
     return raw.origin.of_array(raw.value)
 
 
 def _path(error: AttnError, values: Mapping[str, Any], given: Mapping[str, RawValue]) -> tuple[str, ...]:
-    """The path of an error of the builder, with the file and line or the option where the value was given."""
+    """The path of a builder's error, with the value's file and line or option."""
     options = [key for key in error.keys if key in given and given[key].origin.options]
-    if options and error.path[:1] not in [(key,) for key in options]:  # without the option there was no contradiction
+    if options and error.path[:1] not in [(key,) for key in options]:  # the option caused the contradiction
         return given[options[0]].origin.path(options[0])
     if error.path and error.path[0] in given:
         raw = given[error.path[0]]
@@ -91,7 +91,7 @@ def _path(error: AttnError, values: Mapping[str, Any], given: Mapping[str, RawVa
 
 
 def _prefer_overriding_labels(values: dict[str, Any], given: Mapping[str, RawValue]) -> None:
-    """Replace labels of a file by those of an array that is given as an option, or over the file in Python."""
+    """Replace a file's labels by those of an array that is given as an option, or over the file in Python."""
     overriding = {key for key, raw in given.items() if raw.origin.options or raw.origin.overrides}
     if not overriding:
         return
@@ -103,7 +103,7 @@ def _prefer_overriding_labels(values: dict[str, Any], given: Mapping[str, RawVal
 
 
 def read_value(field: Field, raw: RawValue) -> Any:
-    """The value of a key with the texts in it read: files, generators, `NAME:key=value`, numbers between commas."""
+    """The value of a key with its texts read: files, generators, `NAME:key=value`, numbers between commas."""
     if field.kind == "labels" and isinstance(raw.value, str) and names_file(raw.value, raw.origin):
         return read_labels(raw.value, raw.origin)
     if not isinstance(raw.value, (str, Mapping)):
@@ -122,13 +122,13 @@ def read_value(field: Field, raw: RawValue) -> Any:
 
 
 def _check_has_no_bits(field: Field, value: Any, raw: RawValue) -> None:
-    """Raise AttnError, which says what to type, where an array of a file may be the bits of floats."""
+    """Raise AttnError, with the text to type, if an array of a file may be the bits of floats."""
     name, origin = field.name, raw.origin
-    if name not in LAID_OUT or not origin.opens_files:  # of Python: `build` says it
+    if name not in LAID_OUT or not origin.opens_files:  # from Python: `build` raises it
         return
     entry = next((alias for alias, key in origin.aliases.items() if key == name), name)
     file = raw.value if isinstance(raw.value, str) else f"{origin.name}#{entry}"
-    is_key = isinstance(raw.value, str) and not origin.options  # of a file, where the text stands
+    is_key = isinstance(raw.value, str) and not origin.options  # from a file with this text
 
     def typed(dtype: str) -> str:
         text = f"{dtype}:bits={file}"
@@ -138,7 +138,7 @@ def _check_has_no_bits(field: Field, value: Any, raw: RawValue) -> None:
 
 
 def _read_quantized(value: Any, path: ErrorPath, origin: Origin) -> dict[str, Any]:
-    """A quantized array with the texts among its arrays read."""
+    """A quantized array, with its texts read."""
     ((name, given),) = value.items()
     arrays = FORMS[name].all_arrays
     read = {
@@ -156,13 +156,13 @@ def _names_entries(value: Any) -> bool:
 
 
 def _read_entries(value: Sequence[str], path: ErrorPath, origin: Origin) -> list[Any]:
-    """The arrays that a list names, each an entry along the first axis of one array."""
+    """The arrays that a list names, stacked along a new first axis."""
     read = (read_text_array(text, path, origin, kind=None) for text in value)
     return [found.array if isinstance(found, GivenArray) else found for found in read]
 
 
 def _read_array(text: str, field: Field, origin: Origin) -> Any:
-    """A text in place of an array, which may be a generator where the field is drawn; one number is one row."""
+    """The array, or for a drawn field the generator, of a text; one number is one row."""
     name, colon, _ = text.partition(":")
     if colon and name.strip() in FORMS:
         name, parameters = read_named(text, origin.path(field.name))
@@ -173,7 +173,7 @@ def _read_array(text: str, field: Field, origin: Origin) -> Any:
 
 
 def _read_tokenizer(text: str, field: Field, origin: Origin) -> Any:
-    """The tokenizer in a file, which is opened where a sentence is split; that of an option must be there."""
+    """The tokenizer in a file, which opens only to split a sentence; an option's file must exist."""
     if origin.options and not (text.strip() and is_there(origin.folder / path_of(text))):
         hint = "name the tokenizer.json of a model"
         raise AttnError(f"there is no file {text!r}", where=origin.path(field.name), hint=hint)
@@ -181,7 +181,7 @@ def _read_tokenizer(text: str, field: Field, origin: Origin) -> Any:
 
 
 def _read_vocabulary(text: str, field: Field, origin: Origin) -> Any:
-    """The name of a vocabulary, which stays as it is, or the text of an array."""
+    """The name of a vocabulary, unchanged, or the array of a text."""
     if text == SMALL_NAME:
         return text
     try:
@@ -193,7 +193,7 @@ def _read_vocabulary(text: str, field: Field, origin: Origin) -> Any:
 
 
 def _read_mask(value: Any, field: Field, origin: Origin) -> Any:
-    """A table, the operator of a mask with its array parameters read, or an expression of them; a file comes first."""
+    """A table, a mask's operator with its arrays read, or an expression of them; a file has precedence."""
     is_file = isinstance(value, str) and origin.opens_files and is_there(origin.folder / value.strip())
     if not isinstance(value, str) or is_file or not is_mask_expression(value):
         return _read_one_mask(value, (field.name,), origin)
@@ -207,7 +207,7 @@ def _read_mask(value: Any, field: Field, origin: Origin) -> Any:
 
 
 def _read_leaf(leaf: MaskLeaf, path: ErrorPath, origin: Origin) -> Any:
-    """A mask of an expression; raises AttnError at its column, also where a file is not there."""
+    """A mask of an expression; raises AttnError at its column, also for a missing file."""
     try:
         return _read_one_mask(leaf.value, path, origin)
     except AttnError as error:
@@ -215,7 +215,7 @@ def _read_leaf(leaf: MaskLeaf, path: ErrorPath, origin: Origin) -> Any:
 
 
 def _read_one_mask(value: Any, path: ErrorPath, origin: Origin) -> Any:
-    """A table, or the operator of a mask with its array parameters read."""
+    """A table, or a mask's operator with its arrays read."""
     if isinstance(value, str):
         text = import_operator("mask", value, origin.path(*path)) if origin.options else value
         value = read_text_array(text, path, origin, kind="mask")
@@ -224,7 +224,7 @@ def _read_one_mask(value: Any, path: ErrorPath, origin: Origin) -> Any:
 
 
 def _read_window(text: str, field: Field, origin: Origin) -> Any:
-    """Two sides between a comma; any other text stays as it is."""
+    """Two sides from `LEFT,RIGHT`; any other text unchanged."""
     if text.count(",") != 1:
         return text
     sides = text.split(",")
@@ -233,7 +233,7 @@ def _read_window(text: str, field: Field, origin: Origin) -> Any:
 
 
 def _read_decimals_of_steps(text: str, field: Field, origin: Origin) -> Any:
-    """`weights=1,scores=2` as `{weights: 1, scores: 2}`; any other text stays as it is."""
+    """`weights=1,scores=2` as `{weights: 1, scores: 2}`; any other text unchanged."""
     entries = [entry.partition("=") for entry in text.split(",")]
     if not all(sign for _, sign, _ in entries):
         return text
@@ -242,9 +242,9 @@ def _read_decimals_of_steps(text: str, field: Field, origin: Origin) -> Any:
 
 
 def _read_operator(kind: str, value: Any, path: ErrorPath, origin: Origin) -> Any:
-    """`NAME:key=value` as `{NAME: {key: value}}`, and the texts among array parameters read.
+    """`NAME:key=value` as `{NAME: {key: value}}`, with the texts of array parameters read.
 
-    An option may name a function of a module, which is imported; a problem file never runs code.
+    An option may name a module's function, which imports the module; a problem file never runs code.
     """
     if isinstance(value, str):
         text = import_operator(kind, value, origin.path(*path)) if origin.options else value
@@ -276,10 +276,10 @@ _TEXT_READERS: Mapping[str, Callable[[str, Field, Origin], Any]] = {
 
 
 def read_option(field: Field, value: Any, path: ErrorPath) -> Any:
-    """The value of an option as a problem file would hold it; `path` is that of an error.
+    """The value of an option in a problem file's form; `path` is for errors.
 
-    The value is a text, of a flag true or false, of labels a list of texts: each is a list in brackets, or has several
-    labels between commas; one alone may name a file.
+    The value is a text, for a flag true or false, for labels a list of texts: each is a list in brackets, or has
+    several labels between commas; a single text may name a file.
     """
     if field.kind == "labels":
         if len(value) == 1 and names_file(value[0], Origin(options=True)):
@@ -287,12 +287,12 @@ def read_option(field: Field, value: Any, path: ErrorPath) -> Any:
         return [label for text in value for label in labels_of_text(text, path)]
     if field.kind in ("integer", "number"):
         number = read_inline(value, path)
-        return value if number is None else number  # `--seed ''` is not a number; it is not a missing one either
+        return value if number is None else number  # `--seed ''` is neither a number nor a missing value
     return value
 
 
 def convert_value(field: Field, raw: RawValue) -> RawValue:
-    """The value of a key as the problem has it: the texts in it are read, from their files too, and it is converted."""
+    """The converted value of a key, with its texts and their files read."""
     if is_nothing(field, raw.value):
         return replace(raw, value=None)
     read = read_value(field, raw)
@@ -303,12 +303,12 @@ def convert_value(field: Field, raw: RawValue) -> RawValue:
         error.path = raw.origin.path(*error.path, subject=subject, entry=error.entry)
         raise
     if isinstance(value, GivenArray) and value.origin is None and raw.origin.name:
-        value = replace(value, origin=raw.origin.of_array(raw.value))  # its lines are known from the lists alone
+        value = replace(value, origin=raw.origin.of_array(raw.value))  # only lists have lines
     return replace(raw, value=value)
 
 
 def convert_document(document: Mapping[str, RawValue]) -> Document:
-    """The values of a problem, those of its keys converted; a vocabulary is read alone, for its words stay labels."""
+    """The converted values of a problem's keys; a vocabulary is only read, because its words stay labels."""
     converted = dict(document)
     for key, raw in document.items():
         field = FIELDS.get(key)
@@ -319,9 +319,9 @@ def convert_document(document: Mapping[str, RawValue]) -> Document:
 
 
 def names_of_columns(document: Mapping[str, RawValue], problem: ProblemSpec) -> dict[str, tuple[str, ...]]:
-    """The names that the files of sequences give to their columns, by the letter of these features.
+    """The column names in the files of sequences, by the letter of the features.
 
-    `document` is that of the problem, converted. Where features are split into heads they have no names.
+    `document` is the problem's, converted. Features that are split into heads have no names.
     """
     owners = ("embeddings", "query", "key", "value")[: None if problem.heads in (None, 1) else 1]
     found: dict[str, tuple[str, ...]] = {}

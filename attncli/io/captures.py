@@ -1,6 +1,6 @@
-"""Captures: what each layer of a model's run was given and gave, in a `.safetensors` file with a problem a layer.
+"""Captures: the inputs and results of each layer in a model's run, as a `.safetensors` file with a problem per layer.
 
-The metadata of the file has the layers; the tensors have the arrays of their problems, and what the model made of them.
+The file's metadata has the layers; the tensors have the arrays of their problems, and the model's results.
 """
 
 import json
@@ -18,21 +18,21 @@ from attncli.problem.arrays import GivenArray
 from attncli.problem.fields import EXPECTED
 from attncli.problem.spec import FIELDS
 
-FORMAT_KEY, CAPTURE_KEY = "format", "capture"  # of the metadata: the number of the format, and the object in JSON
+FORMAT_KEY, CAPTURE_KEY = "format", "capture"  # in the metadata: the format's number, and the object in JSON
 FORMAT_NAME = "attn.capture/"
 FORMAT = f"{FORMAT_NAME}1"
 WEIGHTS = "weights"
-_DAMAGED = "is not a sound capture"
+_DAMAGED = "is not a valid capture"
 
 
 @dataclass(frozen=True)
 class CapturedLayer:
     """One attention of a run: the keys of its problem, and the names of its tensors in the file.
 
-    `name` is the number of the layer, with the part and the kind where a model has several: `decoder.3.cross`. `keys`
-    are those that are not arrays (`scale`, `causal`), `arrays` the tensors of the others; `results` are the tensors
-    of what the model computed, by names of results. `tokens` and `query_tokens` are positions in the capture's
-    sequences, of the one of the keys and the one of the queries.
+    `name` is the number of the layer, with the part and the kind if a model has several: `decoder.3.cross`. `keys` has
+    the values of keys without arrays (`scale`, `causal`), `arrays` the tensors of the others; `results` has the tensors
+    of the model's results, by name. `tokens` and `query_tokens` index the capture's sequences, for the keys and the
+    queries.
     """
 
     name: str
@@ -45,11 +45,11 @@ class CapturedLayer:
 
 @dataclass(frozen=True)
 class Capture:
-    """A run of a model: its sequences of tokens, its layers in their order, and what it is of.
+    """A run of a model: its sequences of tokens, its layers in order, and its origin.
 
-    `model` says the folder's name, `model_type` the family, `dtype` the type that was computed in, `source` the version
-    of the library that ran it. `masks` has for each sequence a number for each token, 0 for padding; it is empty where
-    there is none. `notes` say what of the run is not in the file, or not as it seems.
+    `model` is the folder's name, `model_type` the family, `dtype` the type of computation, `source` the version of the
+    library that ran it. `masks` has a number for each token of each sequence, 0 for padding; it is empty without
+    padding. `notes` say which facts of the run are missing in the file, or misleading.
     """
 
     sequences: Sequence[Sequence[str]]
@@ -63,18 +63,18 @@ class Capture:
 
     @property
     def tokens(self) -> Sequence[str]:
-        """The tokens of the first sequence, that of the text."""
+        """The tokens of the first sequence, the text."""
         return self.sequences[0] if self.sequences else ()
 
     def layer(self, name: str, where: str = "") -> CapturedLayer:
-        """The layer of a name; raises UnknownNameError."""
+        """The layer with a name; raises UnknownNameError."""
         found = next((layer for layer in self.layers if layer.name == name), None)
         if found is None:
             raise UnknownNameError("layer", name, (layer.name for layer in self.layers), where=where)
         return found
 
     def values(self, layer: CapturedLayer, file: str) -> dict[str, Any]:
-        """The keys of a layer's problem as a problem file in the folder of the capture has them."""
+        """The keys of a layer's problem, for a problem file in the capture's folder."""
         labels = {"tokens": layer.tokens, "query_tokens": layer.query_tokens}
         tokens = {key: list(self.sequences[number]) for key, number in labels.items() if number is not None}
         arrays = {key: f"{file}#{tensor}" for key, tensor in layer.arrays.items()}
@@ -82,39 +82,39 @@ class Capture:
         return {**tokens, **layer.keys, **arrays, **({EXPECTED: expected} if expected else {})}
 
     def metadata(self) -> dict[str, str]:
-        """The metadata of the file, without what is empty."""
+        """The metadata of the file, without empty values."""
         content = {name: value for name, value in asdict(self).items() if name in ("sequences", "layers") or value}
         return {FORMAT_KEY: FORMAT, CAPTURE_KEY: json.dumps(content, ensure_ascii=False)}
 
 
 @dataclass(frozen=True)
 class CaptureFile:
-    """A capture and the file that it is in, of whose tensors none is read yet."""
+    """A capture and its file, whose tensors are not read yet."""
 
     capture: Capture
     input: Input
     inputs: Inputs
 
     def document(self, layer: CapturedLayer) -> Document:
-        """The raw values of the problem of a layer: `assemble` makes the problem, `read_expected` reads its results."""
+        """The raw values of a layer's problem: `assemble` makes the problem, `read_expected` reads its results."""
         origin = Origin(f"{self.input.name}, layer {layer.name}", self.input.path.parent, inputs=self.inputs)
         values = self.capture.values(layer, _file(self.input))
         return {key: RawValue(value, origin) for key, value in values.items()}
 
     def weights(self, layer: CapturedLayer) -> GivenArray | None:
-        """The weights that the model computed in a layer; None where the file does not have them."""
+        """The model's weights in a layer; None if the file lacks them."""
         tensor = {**layer.arrays, **layer.results}.get(WEIGHTS)
         return None if tensor is None else self.array(tensor)
 
     def array(self, tensor: str) -> GivenArray:
-        """The numbers of a tensor; raises AttnError where the file does not have it."""
+        """The numbers of a tensor; raises AttnError if the file lacks it."""
         array = formats.read_array(self.input, tensor)
         assert isinstance(array, GivenArray)
         return array
 
 
 def read_capture(name: str, inputs: Inputs) -> CaptureFile:
-    """The capture in a file; raises AttnError where it is another file, or damaged."""
+    """The capture in a file; raises AttnError for another file, or a damaged one."""
     source = inputs.open(name)
     found = capture_of(formats.read_metadata(source), source.name)
     if found is None:
@@ -136,9 +136,9 @@ def _file(source: Input) -> str:
 
 
 def capture_of(metadata: Mapping[str, str], where: str) -> Capture | None:
-    """The capture that the metadata of a file describe; None where they are not of one.
+    """The capture in a file's metadata; None if there is none.
 
-    Raises AttnError where they are damaged, or of a later format.
+    Raises AttnError if they are damaged, or of a later format.
     """
     name = metadata.get(FORMAT_KEY, "")
     if not name.startswith(FORMAT_NAME):
@@ -161,7 +161,7 @@ def capture_of(metadata: Mapping[str, str], where: str) -> Capture | None:
 
 
 def _check_sequences(capture: Capture, where: str) -> None:
-    """Raise AttnError where the sequences are not lists of tokens, or what the capture is of is not text."""
+    """Raise AttnError if the sequences are not lists of tokens, or the origin is not text."""
     texts = (capture.model, capture.model_type, capture.dtype, capture.source)
     are_lists = isinstance(capture.sequences, list) and all(isinstance(tokens, list) for tokens in capture.sequences)
     tokens = [token for tokens in capture.sequences for token in tokens] if are_lists else [None]
@@ -172,13 +172,13 @@ def _check_sequences(capture: Capture, where: str) -> None:
     are_masks = isinstance(capture.masks, list | tuple) and all(isinstance(mask, list) for mask in capture.masks)
     lengths = [len(mask) for mask in capture.masks] if are_masks else [-1]
     if lengths and lengths != [len(tokens) for tokens in capture.sequences]:
-        raise AttnError(f"{_DAMAGED}: its masks are not of its tokens", where=where)
+        raise AttnError(f"{_DAMAGED}: its masks do not match its tokens", where=where)
     if any(number not in (0, 1) for mask in capture.masks for number in mask):
-        raise AttnError(f"{_DAMAGED}: its masks have other numbers than 0 and 1", where=where)
+        raise AttnError(f"{_DAMAGED}: its masks have numbers other than 0 and 1", where=where)
 
 
 def _check_layer(layer: CapturedLayer, count: int, where: ErrorPath) -> None:
-    """Raise AttnError where what is said of a layer is not of the types that it must be, or names no key."""
+    """Raise AttnError if the facts about a layer have wrong types, or unknown keys."""
     names = isinstance(layer.arrays, dict) and isinstance(layer.results, dict) and isinstance(layer.keys, dict)
     tensors = [*layer.arrays.values(), *layer.results.values()] if names else [None]
     if not names or not all(isinstance(text, str) for text in (layer.name, *tensors)):

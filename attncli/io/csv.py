@@ -13,12 +13,12 @@ from attncli.base.text import count_of, most_common, shorten
 from attncli.numbers.parsing import DECIMAL, DECIMAL_COMMA, SPACES, TypedNumber, non_finite, number_hint
 
 MALFORMED_NUMBER = re.compile(r"\s*[-+]?[0-9.,'’_\s]*[0-9][0-9.,'’_\s]*%?\s*\Z")
-THOUSANDS = re.compile(r"[-+]?[0-9]{1,3},[0-9]{3}")  # `1,500` may be either
+THOUSANDS = re.compile(r"[-+]?[0-9]{1,3},[0-9]{3}")  # `1,500` is ambiguous
 OPENING = re.compile(r'(?:^|[,;\t]) *"')
 CLOSING = re.compile(r'[^"]*(?:""[^"]*)*"(?!")')
 NUMERALS = "0123456789+-.eE "
 
-# Characters that no number has around it, although Python takes those but NUL for spaces; labels may have the others.
+# Invalid around numbers, although Python strips them (except NUL) as spaces; labels may have them, except NUL.
 CONTROL_CHARACTERS = "\0\x0b\x0c\x1c\x1d\x1e\x1f"
 _CONTROL = re.compile(f"[{CONTROL_CHARACTERS}]")
 
@@ -27,7 +27,7 @@ Row = tuple[int, list[str]]  # the line in the file, its cells
 
 @dataclass(frozen=True)
 class Table:
-    """The numbers [rows columns] of a table, the labels of rows and columns where it has them, and the rows' lines."""
+    """The numbers [rows columns] of a table, the labels of rows and columns if any, and the rows' lines."""
 
     numbers: Array
     labels: tuple[str, ...] | None
@@ -45,7 +45,7 @@ class Layout:
 
 
 def layout(text: str, name: str, delimiter: str | None = None) -> Layout:
-    """The layout of a table, from its first lines; raises AttnError where they are not those of a table."""
+    """The layout of a table, from its first lines; raises AttnError if they are not a table."""
     delimiter, rows = _rows(text, name, delimiter)
     if len(rows) < 2:
         raise AttnError("has no numbers", where=name)
@@ -60,7 +60,7 @@ def _layout(rows: Sequence[Row], delimiter: str) -> Layout:
 
 
 def are_labels(labels: Sequence[str], layout: Layout) -> bool:
-    """Whether the first cells of a table with this layout name its rows."""
+    """Whether the first column has labels."""
     return all(labels) and (layout.columns is not None or _are_words(labels, labels))
 
 
@@ -99,7 +99,7 @@ def _table(delimiter: str, rows: Sequence[Row], name: str) -> Table:
 
 
 def typed_rows(text: str, name: str, delimiter: str | None = None) -> tuple[list[list[TypedNumber]], Table]:
-    r"""The numbers of a table with the digits that were typed, and the table; raises AttnError as `read` does.
+    r"""The numbers of a table with their typed digits, and the table; raises AttnError like `read`.
 
     >>> rows, table = typed_rows("cat,0.10,2\ndog,0.30,4\n", "words.csv")
     >>> rows[0][0].text, table.labels
@@ -118,13 +118,13 @@ def typed_rows(text: str, name: str, delimiter: str | None = None) -> tuple[list
 def _rows(text: str, name: str, delimiter: str | None) -> tuple[str, list[Row]]:
     """The delimiter, and the rows that are neither empty nor comments; quoted cells may have any characters.
 
-    Spaces around the first cell, which may be a label, are removed where it is not quoted.
+    Spaces around the first cell, which may be a label, are removed unless it is quoted.
     """
     if "\0" in text:
         line = len(_lines(text[: text.index("\0")]))
         raise AttnError("has the character NUL", where=(name, f"line {line}"), hint="leave it out")
     records = list(_records(_lines(text)))
-    # That of the first row that has one; spaces where none has.
+    # The first row with a delimiter decides; otherwise spaces.
     delimiter = delimiter or next(filter(None, (_delimiter(record) for _, record in records)), " ")
     if delimiter == " " and '"' not in text:
         for line, record in records:
@@ -151,14 +151,14 @@ def _rows(text: str, name: str, delimiter: str | None) -> tuple[str, list[Row]]:
 
 
 def _split(record: str) -> list[str]:
-    """The cells between spaces, not between those that group the digits of a number."""
+    """The cells between spaces, except spaces that group a number's digits."""
     return record.split() if record.isascii() else re.split(SPACES, record.strip(" \t"))
 
 
 def has_decimal_commas(cells: Iterable[str]) -> bool:
-    """Whether cells between semicolons have decimal commas, as spreadsheets of many countries write them.
+    """Whether cells between semicolons have decimal commas, as spreadsheets write them in many countries.
 
-    They have where some number has a comma, none has a point, and not every comma may divide thousands.
+    They do if some number has a comma, none has a point, and not every comma may separate thousands.
 
     >>> has_decimal_commas(["1,5", "2"]), has_decimal_commas(["1,5", "2.5"]), has_decimal_commas(["1,500", "2"])
     (True, False, False)
@@ -170,12 +170,12 @@ def has_decimal_commas(cells: Iterable[str]) -> bool:
 
 
 def _with_point(cell: str) -> str:
-    """A number with a decimal comma, with a point; any other cell as it is."""
+    """A number with a point for its decimal comma; any other cell unchanged."""
     return cell.replace(",", ".") if DECIMAL_COMMA.fullmatch(cell.strip()) else cell
 
 
 def _check_characters(cells: str, path: ErrorPath) -> None:
-    """Raise AttnError where cells that should be numbers have a control character."""
+    """Raise AttnError if cells that should be numbers have a control character."""
     if control := _CONTROL.search(cells):
         raise AttnError(f"has the control character {control[0]!a}", where=path, hint="leave it out")
 
@@ -221,8 +221,8 @@ def _delimiter(record: str) -> str:
 
 
 def _is_word(cell: str) -> bool:
-    """Whether a cell has text that is neither a number nor a malformed one (`1,5`, `1.2.3`, `50%`)."""
-    if cell[:1].isalpha():  # as most words begin, and no number
+    """Whether a cell has a word, not a number or a malformed one (`1,5`, `1.2.3`, `50%`)."""
+    if cell[:1].isalpha():  # as in most words, but no number
         return True
     return bool(cell.strip()) and not DECIMAL.fullmatch(cell.strip()) and not MALFORMED_NUMBER.match(cell)
 
@@ -230,7 +230,7 @@ def _is_word(cell: str) -> bool:
 def _are_words(cells: Sequence[str], names: Sequence[str]) -> bool:
     """Whether cells are labels: all are words, and not all of `names` are words for NaN or an infinity.
 
-    `nan` may be a word of a vocabulary; a row or column of nothing else has numbers.
+    `nan` may be a word of a vocabulary; a row or column of only such words has numbers.
     """
     return all(map(_is_word, cells)) and any(non_finite(cell.strip()) is None for cell in names)
 
@@ -242,7 +242,7 @@ def _is_header(rows: Sequence[Row]) -> bool:
     """
     first = rows[0][1]
     if first[0].strip() or len(first) == 1:
-        # A comma at the end makes an empty cell there.
+        # A trailing comma makes an empty cell.
         headings = first if first[-1].strip() or len(first) < 3 else first[:-1]
         return _are_words(headings, headings[1:] or headings)
     is_numbered = [cell.strip() for cell in first[1:]] == [str(number) for number in range(len(first) - 1)]
@@ -282,7 +282,7 @@ def _numbers(cells: Sequence[str], path: ErrorPath) -> list[float]:
 
 
 def _check_lengths(body: Sequence[Row], name: str, skip: int) -> None:
-    """Raise AttnError where a row has not as many numbers as most rows have, or none has any."""
+    """Raise AttnError if a row's number of cells differs from most rows', or there are no numbers."""
     lengths = [len(cells) - skip for _, cells in body]
     common_length = most_common(lengths)
     for (line, _), length in zip(body, lengths, strict=True):
@@ -295,7 +295,7 @@ def _check_lengths(body: Sequence[Row], name: str, skip: int) -> None:
 
 
 def _check_header(header: Row | None, width: int, name: str, skip: int) -> None:
-    """Raise AttnError where the header does not name each column of numbers, and no other but that of the labels."""
+    """Raise AttnError unless the header names the columns of numbers and, at most, the labels' column."""
     if header and len(header[1]) not in (width, width + skip):
         raise AttnError(
             f"the header has {count_of(len(header[1]), 'cell')} for {count_of(width + skip, 'column')}",

@@ -1,6 +1,6 @@
 """YAML and JSON: an array in a file or in one of its entries, or the values of a problem; and JSON, read and written.
 
-JSON is that of `json.loads`, with duplicate keys and numbers beyond all floats refused.
+JSON is as in `json.loads`, except that duplicate keys and numbers beyond all floats are errors.
 """
 
 import json
@@ -27,40 +27,40 @@ from attncli.problem.fields import EXPECTED
 from attncli.problem.mask_expressions import MaskExpression
 from attncli.problem.spec import FIELDS
 
-# The keys whose values are text as it is written, also where it looks like a number.
+# The keys whose values stay text, even if they look like numbers.
 TEXT_KEYS = frozenset(name for name, field in FIELDS.items() if field.kind in ("labels", "text", "tokenizer"))
-TYPED_KEYS = frozenset({EXPECTED})  # the keys whose numbers know the digits that were typed
+TYPED_KEYS = frozenset({EXPECTED})  # the keys whose numbers know their typed digits
 NO_ARRAY_HINT = "expected lists of numbers"
-# What services that make embeddings, and files of them, call the vector, its text, and the list of both.
+# The names in embedding services' answers and files for the vector, its text, and the list of both.
 RECORD_VECTOR, RECORD_LABELS, RECORDS = "embedding", ("text", "input", "word", "token", "label"), "data"
 _LARGE = re.compile(r"[0-9][eE]\+?[0-9]{3}|[0-9]{300}")  # a number that may be beyond all floats
 
-# Of a text and its name, the keys whose values are texts, and those whose numbers know their digits (None: all).
+# From a text, its name, the keys whose values are texts, and those whose numbers know their digits (None: all).
 Read = Callable[[str, str, Container[str], Container[str] | None], tuple[Any, Lines]]
 NON_FINITE = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
-_NUMBERS_PER_PIECE = 2**12  # of a line that may be long
+_NUMBERS_PER_PIECE = 2**12  # in a line that may be long
 FormatTable = Callable[[Array], Iterator[list[str]]]
 
 
 class _DocumentReader(Reader):
-    """Reads texts of one syntax, whose values and lines `read` gives."""
+    """Reads texts of one syntax; `read` returns values and lines."""
 
     def __init__(self, read: Read) -> None:
         self._read = read
 
     def array(self, source: Input, entry: str) -> GivenArray:
-        """The array in a document: all of it, its one entry, the entry named, or a row for each key; or a part."""
+        """The array in a document: all of it, its only entry, the named entry, or a row for each key; or a slice."""
         value, lines = self._read(source.text(), source.name, (), ())
         entry, index = split_entry(entry, value if isinstance(value, Mapping) else (), source.name)
         found = array_in_document(_filled(value, source.name), lines, source.name, entry)
         return take_labelled(found, index, source.name)
 
     def problem(self, source: Input) -> tuple[Mapping[str, Any], Lines]:
-        """The values of the mapping that a document is, and their lines."""
+        """The values of a document's mapping, and their lines."""
         value, lines = self._read(source.text(), source.name, TEXT_KEYS, TYPED_KEYS)
         if not isinstance(_filled(value, source.name), Mapping):
             if isinstance(value, str):
-                from attncli.io.yaml_errors import check_first_key  # noqa: PLC0415 - only a text alone needs it
+                from attncli.io.yaml_errors import check_first_key  # noqa: PLC0415 - only a bare text needs it
 
                 check_first_key(source.text(), source.name)
             hint = "expected keys such as embeddings: and w_q:; a matrix alone is given as --embeddings"
@@ -68,7 +68,7 @@ class _DocumentReader(Reader):
         return problem_of_result(value, source.name, source.path.parent), lines
 
     def descriptions(self, source: Input) -> list[ArrayDescription]:
-        """The description of each entry of a mapping, or of the array that a document is."""
+        """The description of each entry of a mapping, or of a document's array."""
         value = _filled(self._read(source.text(), source.name, TEXT_KEYS, ())[0], source.name)
         if records := _records(value):
             return [_describe_records(records, key, Origin(source.name)) for key in records[0]]
@@ -76,7 +76,7 @@ class _DocumentReader(Reader):
         return [describe_value(str(key), entry) for key, entry in entries.items()]
 
     def expected(self, source: Input) -> Any:
-        """The value of a document, whose numbers know the digits that were typed."""
+        """The value of a document, whose numbers know their typed digits."""
         return _filled(self._read(source.text(), source.name, (), None)[0], source.name)
 
 
@@ -94,7 +94,7 @@ def _read_json_lines(text: str, name: str, *keys: Container[str] | None) -> tupl
         try:
             values += [read_json(line, name)] if line.strip() else []
         except AttnError as error:
-            error.path = (name, f"line {number}")  # and not that of the line alone
+            error.path = (name, f"line {number}")  # instead of the line's own
             raise
     return values, {}
 
@@ -103,7 +103,7 @@ YAML_READER, JSON_READER = _DocumentReader(_read_yaml), _DocumentReader(lambda *
 
 
 class _JsonLinesReader(_DocumentReader):
-    """Reads lines of JSON, which are objects, and no problem."""
+    """Reads lines of JSON, which are objects, never a problem."""
 
     problem = Reader.problem
 
@@ -112,7 +112,7 @@ JSON_LINES_READER = _JsonLinesReader(_read_json_lines)
 
 
 def _filled(value: Any, name: str) -> Any:
-    """The value of a document; raises AttnError where it is empty."""
+    """The value of a document; raises AttnError if it is empty."""
     if value is None:
         raise AttnError("is empty", where=name)
     return value
@@ -131,7 +131,7 @@ def array_in_document(value: Any, lines: Lines, name: str, entry: str) -> GivenA
             raise UnknownNameError("entry", entry, value, where=name)
         found = value[entry]
         if isinstance(found, Mapping) and len(found) == 1 and not is_row(inner := next(iter(found.values()))):
-            found = inner  # as a service gives them: {"float": [[…]]}
+            found = inner  # a service's answer: {"float": [[…]]}
         return _array(found, entry, origin)
     if isinstance(value, Mapping) and len(value) == 1 and not is_row(next(iter(value.values()))):
         ((key, value),) = value.items()
@@ -147,16 +147,16 @@ def array_in_document(value: Any, lines: Lines, name: str, entry: str) -> GivenA
 
 
 def _records(value: Any) -> list[Mapping[str, Any]]:
-    """The objects in a list, as JSON Lines have them, or in the `data` of an answer of a service; none of others."""
+    """The objects in a list, as in JSON Lines, or in the `data` of a service's answer; otherwise none."""
     is_answer = isinstance(value, Mapping) and value.keys() != {RECORDS} and isinstance(value.get(RECORDS), list)
     records = value[RECORDS] if is_answer else value
     return records if isinstance(records, list) and all(isinstance(record, Mapping) for record in records) else []
 
 
 def _of_records(records: list[Mapping[str, Any]], entry: str, origin: Origin) -> GivenArray:
-    """The same entry of each object as a row, with the texts of all as labels where they have one.
+    """The same entry of each object as a row, with the objects' texts, if any, as labels.
 
-    Raises AttnError where an object does not have the entry.
+    Raises AttnError if an object lacks the entry.
     """
     for number, record in enumerate(records, 1):
         if entry not in record:
@@ -169,11 +169,11 @@ def _of_records(records: list[Mapping[str, Any]], entry: str, origin: Origin) ->
 
 
 def _describe_records(records: list[Mapping[str, Any]], key: str, origin: Origin) -> ArrayDescription:
-    """The description of an entry of all objects: an array with a row for each, otherwise their texts."""
+    """The description of all objects' entry: an array with a row for each, otherwise their texts."""
     if _may_be_array(records[0][key]):
         try:
             return describe_array(key, _of_records(records, key, origin))
-        except AttnError:  # of several lengths, or missing in one
+        except AttnError:  # of different lengths, or missing in one
             pass
     return describe_value(key, ", ".join(str(record.get(key)) for record in records))
 
@@ -196,20 +196,20 @@ def _array(value: Any, key: str, origin: Origin) -> GivenArray:
 
 
 def read_json(text: str, name: str, text_keys: Container[str] = (), typed_keys: Container[str] | None = ()) -> Any:
-    """The value of a JSON text; raises AttnError that names the line.
+    """The value of a JSON text; raises AttnError with the line.
 
     Numbers under a key in `text_keys`, and in the list under it, keep their spelling: `1.50` is the text `1.50`.
     Numbers anywhere under a key in `typed_keys` (None: all of the text) are TypedNumbers, which know their digits.
     """
 
     def too_large(digits: str) -> AttnError:
-        """The error of a number, which has no place in what `json` reads: it is searched for."""
+        """The error for a number, whose line must be searched, because `json` does not tell it."""
         line = text.count("\n", 0, text.index(digits)) + 1
         message = f"{shorten(digits)} is too large for a floating-point number"
         return AttnError(message, where=(name, f"line {line}"))
 
     def check_number(digits: str) -> None:
-        """Raise AttnError where a number is beyond all floats; `json` itself reads 1e999 as infinity."""
+        """Raise AttnError for a number beyond all floats; `json` itself reads 1e999 as infinity."""
         if math.isinf(float(digits)):
             raise too_large(digits)
 
@@ -230,7 +230,7 @@ def read_json(text: str, name: str, text_keys: Container[str] = (), typed_keys: 
         raise AttnError("lists are nested too deep", where=name) from None
     except AttnError as error:
         raise error if error.path else error.at(name) from None
-    except ValueError:  # an integer of more digits than Python reads
+    except ValueError:  # an integer with more digits than Python reads
         raise too_large(max(re.findall(r"[0-9]+", text), key=len)) from None
 
 
@@ -252,7 +252,7 @@ def _may_be_too_large(value: Any) -> bool:
 
 
 def _any_under(keys: Container[str], value: Any, test: Callable[[Any], bool]) -> bool:
-    """Whether a test holds of what is under one of the keys, in a mapping or in a list of mappings."""
+    """Whether a test holds for a value under one of the keys, in a mapping or in a list of mappings."""
     if isinstance(value, list):
         return any(isinstance(entry, dict) and _any_under(keys, entry, test) for entry in value)
     return isinstance(value, dict) and any(
@@ -266,7 +266,7 @@ def _has_number(labels: Any) -> bool:
 
 
 def _with_values_of(other: Any, value: Any, keys: Container[str]) -> Any:
-    """A value with everything that is under one of the keys as in another reading of the same text."""
+    """A value, with the values under some keys from another reading of the same text."""
     if isinstance(value, list) and any(isinstance(entry, dict) for entry in value):
         return [_with_values_of(*pair, keys) for pair in zip(other, value, strict=True)]
     if not isinstance(value, dict):
@@ -287,7 +287,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values by their keys, without operators and tuples."""
+    """The values by key, without operators and tuples."""
     return {name: plain_value(value) for name, value in values.items()}
 
 
@@ -309,9 +309,9 @@ def plain_value(value: Any) -> Any:
 def json_text(
     value: Any, *, ascii_only: bool = False, format_finite: Callable[[Any], str] | None = None
 ) -> Iterator[str]:
-    """A value as JSON, in chunks: mappings and lists of mappings or lists over several lines, one of scalars on one.
+    """A value as JSON, in chunks: a list of scalars is on one line, other lists and mappings are on several.
 
-    An array has a row on each line. `format_finite` writes its finite numbers; those that JSON can't hold are strings.
+    An array has a row per line. `format_finite` writes its finite numbers; others are strings.
 
     >>> print("".join(json_text({"heads": 2, "w_q": np.array([[1.5, 0.0], [0.0, np.inf]])})))
     {
@@ -331,7 +331,7 @@ def json_text(
 
 
 def _chunks(value: Any, indent: str, encode: Callable[[Any], str], format_table: FormatTable) -> Iterator[str]:
-    """A value as JSON behind an indentation."""
+    """A value as JSON, indented."""
     inner = indent + "  "
     if isinstance(value, np.ndarray) and value.ndim > 1 and not len(value):
         yield "[]"
@@ -349,7 +349,7 @@ def _chunks(value: Any, indent: str, encode: Callable[[Any], str], format_table:
         yield f"\n{indent}]"
     elif isinstance(value, list) and not set(map(type, value)) <= {str}:
         yield f"[{', '.join(_scalar(entry, encode) for entry in value)}]"
-    else:  # of texts there may be one for each of very many rows
+    else:  # there may be a text for each of very many rows
         yield encode(value) if isinstance(value, list) else _scalar(value, encode)
 
 
@@ -372,7 +372,7 @@ def _table(array: Array, indent: str, format_table: FormatTable) -> Iterator[str
 
 
 def _scalar(value: Any, encode: Callable[[Any], str]) -> str:
-    """A number or a string; a string also for a number that JSON can't hold. The digits of a number are those typed."""
+    """A number with its typed digits, or a string, also for a number that JSON can't represent."""
     if isinstance(value, float) and not math.isfinite(value):
         return NON_FINITE[str(float(value))]
     if isinstance(value, TypedNumber) and value.decimal is not None:

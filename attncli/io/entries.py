@@ -1,4 +1,4 @@
-"""What a file of arrays holds: entries by their names, the slices `[:, 0:768]` of one, and the description of each."""
+"""Files of arrays: entries by name, the slices `[:, 0:768]` of one, and the description of each."""
 
 import re
 from collections.abc import Callable, Container, Iterable, Mapping
@@ -21,23 +21,23 @@ AxisIndex = int | slice | EllipsisType
 Index = tuple[AxisIndex, ...]
 
 WHOLE: Index = ()
-MAX_ENTRIES = 3  # that an error names
-MAX_TEXT_LENGTH = 60  # of what is not an array
+MAX_ENTRIES = 3  # entries in an error
+MAX_TEXT_LENGTH = 60  # characters of a value that is not an array
 HINT = "expected NumPy's slices, such as [:, 0:768] or [0]"
-# Names that kernels and their dumps give to arrays, and the key or result that each is.
+# Names of arrays in kernels and their dumps, with the key or result.
 ALIASES: Mapping[str, str] = {
     **{"q": "query", "k": "key", "v": "value", "o": OUTPUT, "out": OUTPUT, "cu_seqlens_q": "cu_seqlens"},
     **dict.fromkeys(("softmax_lse", "logsumexp"), LSE),
     **dict.fromkeys(("do", "dout", "dO"), "grad_output"),
     **{"dq": "grad_query", "dk": "grad_key", "dv": "grad_value", "dbias": "grad_bias", "dsink": "grad_sink"},
 }
-_QUERIES = {"query", "embeddings"}  # keys of which one gives the queries
+_QUERIES = {"query", "embeddings"}  # keys for the queries
 _SLICE = re.compile(r"\s*(-?[0-9]*)\s*:\s*(-?[0-9]*)\s*(?::\s*(-?[0-9]*)\s*)?", re.ASCII)
 _POSITION = re.compile(r"\s*-?[0-9]+\s*", re.ASCII)
 
 
 def describe_array(name: str, found: GivenArray) -> ArrayDescription:
-    """The description of an array that was read."""
+    """The description of an array."""
     labels = (
         "" if found.labels is None else f", {count_of(len(found.labels), 'label')}: {shorten(', '.join(found.labels))}"
     )
@@ -45,7 +45,7 @@ def describe_array(name: str, found: GivenArray) -> ArrayDescription:
 
 
 def describe_value(name: str, value: Any) -> ArrayDescription:
-    """The description of a value in a document: an array where it is one, otherwise its text."""
+    """The description of a value in a document: an array's, or otherwise the text."""
     if isinstance(value, (list, Mapping)):
         try:
             return describe_array(name, to_array(value, (name,)))
@@ -64,7 +64,7 @@ class ArchiveEntry:
 
     @property
     def where(self) -> str:
-        """The file and the entry, as an error names them."""
+        """The file and the entry, for errors."""
         return f"{self.source.name}#{self.name}"
 
     @property
@@ -78,18 +78,18 @@ class ArchiveEntry:
         raise NotImplementedError
 
     def read(self, index: Index = WHOLE) -> Any:
-        """The array or its part, or its words as text; raises AttnError where it is damaged."""
+        """The array or its slice, or its words as text; raises AttnError if it is damaged."""
         raise NotImplementedError
 
 
 class ArchiveReader(Reader):
-    """Reads the files of a format that has arrays by names; `entries` gives them, none of which is read yet."""
+    """Reads files with named arrays; `entries` returns them unread."""
 
     def __init__(self, entries: Callable[[Input], Mapping[str, ArchiveEntry]]) -> None:
         self.entries = entries
 
     def array(self, source: Input, entry: str) -> GivenArray:
-        """The array of the only entry or of a named one, or the part of it that slices after its name select."""
+        """The array of the only entry or of a named one, or the slice after its name."""
         found, index = self.find(source, entry)
         array = found.read(index)
         if not isinstance(array, GivenArray):
@@ -97,7 +97,7 @@ class ArchiveReader(Reader):
         return array
 
     def find(self, source: Input, text: str) -> tuple[ArchiveEntry, Index]:
-        """The only entry, or the one that a text names, and the slices of it."""
+        """The only entry, or the one that a text names, and its slices."""
         entries = self.entries(source)
         name, index = split_entry(text, entries, source.name)
         if not name and len(entries) != 1:
@@ -109,9 +109,9 @@ class ArchiveReader(Reader):
         return entries[name], index
 
     def problem(self, source: Input) -> tuple[Mapping[str, Any], Lines]:
-        """The values of the entries; those with names of results are what is expected.
+        """The values of the entries; entries named like results are expected numbers.
 
-        Raises AttnError where none has a field's name, before any of them is read.
+        Raises AttnError, before reading any entry, if none has a field's name.
         """
         entries = self.entries(source)
         if not entries:
@@ -133,12 +133,12 @@ class ArchiveReader(Reader):
         return [entry.description for entry in self.entries(source).values()]
 
     def expected(self, source: Input) -> Mapping[str, ArchiveEntry]:
-        """The entries, none of which is read yet."""
+        """The entries, unread."""
         return self.entries(source)
 
 
 def hint_to_name_one(name: str, entries: Iterable[str]) -> str:
-    """The first few entries of a file, as they are given.
+    """The hint with the first few entries of a file.
 
     >>> hint_to_name_one("two.npz", ["w_q", "w_k"])
     'name one: two.npz#w_q, two.npz#w_k'
@@ -147,7 +147,7 @@ def hint_to_name_one(name: str, entries: Iterable[str]) -> str:
 
 
 def own_name(name: str) -> str:
-    """The key or result that a name is: an alias is what it stands for.
+    """The key or result for a name, which may be an alias.
 
     >>> own_name("dq"), own_name("weights")
     ('grad_query', 'weights')
@@ -156,7 +156,7 @@ def own_name(name: str) -> str:
 
 
 def own_names(names: Iterable[str]) -> dict[str, str]:
-    """The key or result that each entry is: an alias is what it stands for, unless that is there too.
+    """The key or result for each entry; an alias counts unless its key is also there.
 
     >>> own_names(["q", "key", "k", "out"])
     {'q': 'query', 'key': 'key', 'k': 'k', 'out': 'output'}
@@ -172,7 +172,7 @@ def own_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def alias_notes(file: str, aliases: Mapping[str, str]) -> tuple[str, ...]:
-    """What is said of the names in a file that are read as others: one sentence, or none.
+    """The note about a file's aliases: one sentence, or none.
 
     >>> alias_notes("dump.npz", {"q": "query", "out": "output"})
     ('dump.npz: q and out are read as query and output',)
@@ -184,9 +184,9 @@ def alias_notes(file: str, aliases: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def expected_entries(names: Iterable[str]) -> list[str]:
-    """The names of results among those of the entries of a problem: a kernel's inputs and what it made of them.
+    """The names of results among the entries of a problem, a kernel's inputs and results.
 
-    Scores and weights may be given in place of what makes them; next to queries they are results.
+    Scores and weights may be inputs; next to queries they are results.
 
     >>> expected_entries(["q", "k", "weights", "out"]), expected_entries(["weights", "value", "output"])
     (['weights', 'out'], ['output'])
@@ -202,7 +202,7 @@ def expected_entries(names: Iterable[str]) -> list[str]:
 
 
 def _plain_value(value: Any, kind: str) -> Any:
-    """An entry in the type of its field: one number, labels and windows as Python's numbers, other arrays unchanged."""
+    """An entry in its field's type: single numbers, labels and windows as Python numbers, other arrays unchanged."""
     if not isinstance(value, GivenArray) or (value.array.ndim and kind not in ("labels", "window")):
         return value
     plain = value.array.tolist()
@@ -212,14 +212,14 @@ def _plain_value(value: Any, kind: str) -> Any:
 def split_entry(text: str, entries: Container[str], where: str) -> tuple[str, Index]:
     """The entry that a text names ("": none), and its slices; an entry whose own name has brackets has precedence.
 
-    Raises AttnError where the brackets hold no slices, `...` twice, or are not one pair.
+    Raises AttnError if the brackets are not one pair, do not hold slices, or hold `...` twice.
 
     >>> split_entry("w_q[0, 1:]", {"w_q"}, "weights.npz")
     ('w_q', (0, slice(1, None, None)))
     """
     if text in entries:
         return text, WHOLE
-    name, slices = split_slices(f" {text}")  # the space: slices of a file without entries have no name before them
+    name, slices = split_slices(f" {text}")  # the space: without entries there is no name before slices
     where = f"{where}{'#' if name.strip() else ''}{text}"
     entry, bracket, rest = text.partition("[")
     if bracket and not slices and entry in entries:
@@ -231,7 +231,7 @@ def split_entry(text: str, entries: Container[str], where: str) -> tuple[str, In
 
 
 def split_slices_alone(text: str, where: str, reason: str) -> Index:
-    """The slices of a file that has no entries; raises AttnError, with the reason, where a text names one."""
+    """The slices of a file without entries; raises AttnError, with the reason, if a text names one."""
     name, index = split_entry(text, (), where)
     if name:
         raise AttnError(f"{reason}, so #{name} names nothing", where=where)
@@ -239,7 +239,7 @@ def split_slices_alone(text: str, where: str, reason: str) -> Index:
 
 
 def take(array: Array, index: Index, where: str) -> Array:
-    """The part of an array, as a view; raises AttnError where it has no such axis or position, or no numbers there."""
+    """The slice of an array, as a view; raises AttnError if it has no such axis or position, or no numbers."""
     rest = array.ndim - sum(at is not ... for at in index)
     if rest < 0:
         message = f"has {array.ndim} {'axis' if array.ndim == 1 else 'axes'}, and is sliced along {len(index)}"
@@ -256,14 +256,14 @@ def take(array: Array, index: Index, where: str) -> Array:
 
 
 def take_labelled(labelled: GivenArray, index: Index, where: str) -> GivenArray:
-    """The part of a table with labels: those of the rows and columns that are left, and the lines of these rows."""
+    """The slice of a table, with the labels of its rows and columns, and the lines of its rows."""
     if not index:
         return labelled
     rows = slice(None) if index[0] is ... else index[0]
     columns = index[-1] if len(index) == labelled.array.ndim and index[-1] is not ... else slice(None)
     names = labelled.columns[columns] if labelled.columns is not None and isinstance(columns, slice) else None
     part = replace(labelled, array=take(labelled.array, index, where), columns=names)
-    if isinstance(rows, int):  # one row, which is not a table any more
+    if isinstance(rows, int):  # one row is no longer a table
         return replace(part, labels=None, origin=None)
     lines = () if labelled.origin is None else labelled.origin.lines
     has_lines = len(lines) == len(labelled.array)
@@ -275,7 +275,7 @@ def take_labelled(labelled: GivenArray, index: Index, where: str) -> GivenArray:
 
 
 def _parse_axis(text: str, where: str) -> AxisIndex:
-    """A slice or a position of one axis, or the ellipsis, which is every axis that is not named."""
+    """A slice or a position of one axis, or the ellipsis for all other axes."""
     if text.strip() == "...":
         return ...
     if _POSITION.fullmatch(text):

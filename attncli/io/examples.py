@@ -29,23 +29,23 @@ from attncli.io.problem_files import (
 from attncli.problem.fields import DEFAULT_SELECTION, Field, option_name
 from attncli.problem.spec import FIELDS, ProblemSpec
 
-FROM_KEY = "key_to_query"  # das → the: what is translated to what
+FROM_KEY = "key_to_query"  # das → the: translation
 _PRECISION_HINT = "write how many decimals are shown"
-ARROWS = ("query_to_key", FROM_KEY)  # sat → cat: who looks where
+ARROWS = ("query_to_key", FROM_KEY)  # sat → cat: attention
 
 
 @dataclass(frozen=True)
 class Part:
-    """One part of an example: a problem, what is shown of its result, and the numbers that are expected."""
+    """One part of an example: a problem, the results to show, and the expected numbers."""
 
     title: str
     about: str
-    place: str  # the file and the title or the number, as an error names them
+    place: str  # the file and the title or the number, for errors
     problem: ProblemSpec
     show: tuple[str, ...]
-    expected: RawValue  # as the file has it: attncli.io.expected reads it
-    cell: str | None  # the query and the key whose arithmetic is shown
-    numpy: Mapping[str, str]  # lines of NumPy, by the name of the result that they compute
+    expected: RawValue  # unread: attncli.io.expected reads it
+    cell: str | None  # the query and the key for the worked arithmetic
+    numpy: Mapping[str, str]  # lines of NumPy, by the result that they compute
     arrows: str | None  # one of ARROWS
     problem_options: tuple[str, ...]  # the options of `attn compute FILE` for the same problem
 
@@ -59,7 +59,7 @@ class Part:
 class Example:
     """A worked example and its parts in order.
 
-    The results `together` of all parts are shown in one table at the end, the result `curve` as a plot over the labels.
+    One table at the end shows the results `together` of all parts; a plot shows the result `curve` over the labels.
     """
 
     file: str
@@ -68,7 +68,7 @@ class Example:
     topic: str
     teaches: str
     paper: str
-    source: str  # who published the expected numbers; nobody where it is empty
+    source: str  # the publication of the expected numbers, or empty
     precision: int | None
     parts: Sequence[Part]
     together: tuple[str, ...]
@@ -76,7 +76,7 @@ class Example:
 
 
 def names() -> list[str]:
-    """The worked examples that ship with the program; the tutorial comes first."""
+    """The worked examples in the package; the tutorial comes first."""
     stems = sorted(file.name.removesuffix(".yaml") for file in _folder().iterdir() if file.name.endswith(".yaml"))
     return sorted(stems, key=lambda name: name != "tutorial")
 
@@ -89,7 +89,7 @@ def text(name: str) -> str:
 
 
 def load(name: str, inputs: Inputs | None = None) -> Example:
-    """A worked example that ships with the program, or a file of the user's; each part is read and checked.
+    """A worked example of the package, or a user's file; each part is read and checked.
 
     Raises UnknownNameError for a name that is neither, AttnError for a file that is not an example.
     """
@@ -97,7 +97,7 @@ def load(name: str, inputs: Inputs | None = None) -> Example:
 
 
 def read(name: str, inputs: Inputs | None = None) -> tuple[Document, str]:
-    """The document of a worked example, and the name of its file; raises UnknownNameError, AttnError as `load`."""
+    """The document of a worked example, and the name of its file; raises UnknownNameError, AttnError like `load`."""
     is_file = name == STDIN or Path(name).suffix.lower() in formats.suffixes("problem") or is_there(Path(name))
     if name not in names() and is_file:
         return read_document(name, inputs), name
@@ -105,7 +105,7 @@ def read(name: str, inputs: Inputs | None = None) -> tuple[Document, str]:
 
 
 def by_topic() -> Mapping[str, Mapping[str, str]]:
-    """What each example of the package teaches, by its name, under the topics in the order of their first example."""
+    """The subject of each example, by name, under topics in the order of their first example."""
     topics: dict[str, dict[str, str]] = {}
     for name in names():
         document = parse_document(text(name), f"{name}.yaml")
@@ -128,7 +128,7 @@ def example_of(document: Document, file: str) -> Example:
 
 
 def _part(part: FilePart) -> Part:
-    """A part with its problem and what is shown of it."""
+    """A part with its problem and the results to show."""
     keys, place = part.keys, part.place
     lines, arrows = keys["numpy"], keys["arrows"]
     if lines is not None and not isinstance(lines, Mapping):
@@ -166,7 +166,7 @@ def options_of_keys(keys: Mapping[str, Any]) -> list[str]:
 
 
 def select_option(show: Sequence[str], default: Sequence[str] = DEFAULT_SELECTION) -> list[str]:
-    """The option that selects the results of a part; none where they are those that its problem has by default.
+    """The option that selects a part's results; empty for the problem's default results.
 
     >>> select_option(["weights", "output"])
     ['--select weights,output']

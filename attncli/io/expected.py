@@ -1,7 +1,7 @@
-"""What is expected of the results of a problem: the key `expected` of a file, or the options `--against`.
+"""Expected results of a problem: the key `expected` of a file, or the options `--against`.
 
-The numbers are in a text, in a file or in one of its entries, and know the digits typed; also those that `attn compute`
-wrote.
+The numbers are in a text, in a file or in one of its entries, also written by `attn compute`; they know their typed
+digits.
 """
 
 import re
@@ -37,34 +37,34 @@ from attncli.problem.fields import EXPECTED, LSE, OUTPUT, RESULTS
 from attncli.problem.numbers import is_number, read_digits, read_typed_matrix
 from attncli.problem.spec import FIELDS
 
-AGAINST = "against"  # the option in place of the key
-RESULT_FORMAT = "attn.result/"  # how the `format` of an object begins that `attn compute` wrote
-PARTIAL = "weights={cat: {sat: 0.6}}"  # some of the numbers of a result, by query and key
+AGAINST = "against"  # the option instead of the key
+RESULT_FORMAT = "attn.result/"  # the prefix of `format` in objects written by `attn compute`
+PARTIAL = "weights={cat: {sat: 0.6}}"  # some numbers of a result, by query and key
 _CELL = re.compile(r"\s*([A-Za-z_]\w*)\s*\[([^\[\]]+)\]\s*=(.+)")
-_UNKNOWN = re.compile(r"[\s,;][?_x-](?=$|[\s,;])|^[?_x-][\s,;]")  # in place of a number
+_UNKNOWN = re.compile(r"[\s,;][?_x-](?=$|[\s,;])|^[?_x-][\s,;]")  # a placeholder instead of a number
 _NEXT_NAME = re.compile(r",(?=\s*[A-Za-z_]\w*\s*=)")
 _NAME = re.compile(r"\s*[A-Za-z_]\w*\s*")
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """The numbers that are expected of one result, as `attncli.check` takes them, and their origin."""
+    """The expected numbers of one result, for `attncli.check`, and their origin."""
 
     value: Any
-    key: str  # `expected`, or that of an option: `against`
+    key: str  # `expected`, or an option's: `against`
     origin: Origin
 
     def locate(self, error: AttnError) -> AttnError:
-        """An error whose path begins with `expected` or a key, with the place where the numbers were given instead."""
+        """An error whose path begins with `expected` or a key, with the numbers' origin instead."""
         error.path = self.origin.path(self.key, *error.path[1:], subject=error.subject)
         return error
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What is expected of each result, by its name, the entries of files that name no result, and notes on names.
+    """The expected numbers of each result by name, the entries of files that name no result, and notes on names.
 
-    `blank` has how many numbers of each result are asked for and not given.
+    `blank` has the count of requested but missing numbers of each result.
     """
 
     by_name: Mapping[str, Expectation]
@@ -77,10 +77,10 @@ NOTHING = Expected({})
 
 
 def read_expected(raw: RawValue, known: Collection[str] | None) -> Expected:
-    """What a key `expected` says of a problem whose results have the `known` names (None: any).
+    """The expected numbers from a key `expected`, for results with the `known` names (None: any).
 
-    NOTHING where the key is not given. It is a mapping from names to numbers or files, or one file that has several
-    names. Raises UnknownNameError for other names, AttnError for what is neither, or can't be read.
+    NOTHING if the key is not given. It is a mapping from names to numbers or files, or one file with several names.
+    Raises UnknownNameError for other names, AttnError for any other value, or one that can't be read.
     """
     if raw.value is None:
         return NOTHING
@@ -98,7 +98,7 @@ def read_expected(raw: RawValue, known: Collection[str] | None) -> Expected:
 
 
 def count_unanswered(raw: RawValue) -> Mapping[str, int]:
-    """How many numbers of each result a key `expected` leaves out, as null; of those that leave none out, nothing."""
+    """The count of numbers that a key `expected` leaves out, as null, for each result that has such."""
 
     def count(value: Any) -> int:
         parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
@@ -119,11 +119,11 @@ def is_unanswered(raw: RawValue) -> bool:
 
 
 def read_against(texts: Sequence[str], inputs: Inputs, known: Collection[str], key: str = AGAINST) -> Expected:
-    """What options `--against NAME=VALUE` and `--against FILE` say of a problem whose results have the `known` names.
+    """The expected numbers from options `--against NAME=VALUE` and `--against FILE`, for results with `known` names.
 
     Another option has another `key`.
 
-    Raises UnknownNameError for other names, AttnError where a name is given twice, or something can't be read.
+    Raises UnknownNameError for other names, AttnError if a name is given twice, or a value can't be read.
     """
     origin = Origin(options=True, inputs=inputs)
     found = NOTHING
@@ -131,7 +131,7 @@ def read_against(texts: Sequence[str], inputs: Inputs, known: Collection[str], k
         name, equals, value = text.partition("=")
         if equals and _NAME.fullmatch(name) and not is_there(Path(text)):
             name = own_name(name.strip())
-            if name not in RESULTS:  # of a result that the problem lacks the plan says why
+            if name not in RESULTS:  # the plan explains a result that the problem lacks
                 _check_name(name, known, origin.path(key))
             read = _read_values({name: value}, key, origin)
         elif text.strip() in known and not is_there(Path(text)):
@@ -148,7 +148,7 @@ def read_against(texts: Sequence[str], inputs: Inputs, known: Collection[str], k
 
 
 def _check_is_file(text: str, known: Collection[str], path: ErrorPath) -> None:
-    """Raise AttnError, which says what to write, where a text names no file but is numbers, or a number of one cell."""
+    """Raise AttnError, with the text to write, if a text is numbers, or one cell's number, instead of a file."""
     if is_there(Path(text)):
         return
     cell = _CELL.fullmatch(text)
@@ -162,7 +162,7 @@ def _check_is_file(text: str, known: Collection[str], path: ErrorPath) -> None:
 
 
 def _parts_of_option(text: str) -> list[str]:
-    """Each `NAME=VALUE` of one option; a comma that no name follows is part of a value.
+    """Each `NAME=VALUE` of one option; a comma without a name after it belongs to a value.
 
     >>> _parts_of_option("dq=dq.npy,dk=dk.npy"), _parts_of_option("weights=.6,.4")
     (['dq=dq.npy', 'dk=dk.npy'], ['weights=.6,.4'])
@@ -172,13 +172,13 @@ def _parts_of_option(text: str) -> list[str]:
 
 
 def _check_name(name: str, known: Collection[str], path: ErrorPath) -> None:
-    """Raise UnknownNameError where no result has a name."""
+    """Raise UnknownNameError for a name that is not a result's."""
     if name not in known:
         raise UnknownNameError("result", name, known, where=path)
 
 
 def _read_values(values: Mapping[str, Any], key: str, origin: Origin) -> Expected:
-    """What is expected of several results."""
+    """The expected numbers of several results."""
     return Expected(
         {
             name: Expectation(read_expected_value(value, name, key, origin), key, origin)
@@ -188,9 +188,9 @@ def _read_values(values: Mapping[str, Any], key: str, origin: Origin) -> Expecte
 
 
 def _read_file(text: str, key: str, origin: Origin, known: Collection[str] | None) -> Expected:
-    """The results in a file of several; entries whose names are not, and not nearly, those of results are left out.
+    """The results in a file of several; entries whose names are not near a result's are left out.
 
-    Raises AttnError where the file has one array without a name, UnknownNameError where it has no result.
+    Raises AttnError if the file has one array without a name, UnknownNameError if it has no result.
     """
     source, entry = open_file(text, (key,), origin, None)
     content = _results_in(source)
@@ -214,10 +214,10 @@ def _read_file(text: str, key: str, origin: Origin, known: Collection[str] | Non
 
 
 def read_expected_value(value: Any, name: str, key: str, origin: Origin) -> Any:
-    """What is expected of the result of that name: an array, or lists and mappings whose numbers are TypedNumbers.
+    """The expected numbers of a result: an array, or lists and mappings whose numbers are TypedNumbers.
 
-    A text is rows of numbers, nested lists, or a file, in which an entry of the result's own name needs no `#`. `key`
-    is that under which the value was given. Raises AttnError where a text is none of these, or can't be read.
+    A text is rows of numbers, nested lists, or a file, in which an entry with the result's name needs no `#`. `key` is
+    the value's key. Raises AttnError for any other text, or one that can't be read.
     """
     path = origin.path(key, name)
     if isinstance(value, ArchiveEntry):
@@ -231,7 +231,7 @@ def read_expected_value(value: Any, name: str, key: str, origin: Origin) -> Any:
 
 
 def _read_text(text: str, name: str, key: str, origin: Origin) -> Any:
-    """The numbers that a text is, or those of the file that it names."""
+    """The numbers of a text, or of the file that it names."""
     path = origin.path(key, name)
     typed = None if is_there(origin.folder / text) else read_typed_matrix(text, path, read_digits)
     if typed is not None:
@@ -246,7 +246,7 @@ def _read_text(text: str, name: str, key: str, origin: Origin) -> Any:
 
 
 def _select(content: Any, text: str, name: str, source: Input) -> Any:
-    """One result of all that a file holds: the entry that a text names, the one of its own name, or everything."""
+    """One result in a file: the entry that a text names, the entry with its own name, or everything."""
     entries = content if isinstance(content, Mapping) else {}
     entry, index = split_entry(text, entries, source.name)
     if entry and not entries:
@@ -265,7 +265,7 @@ def _select(content: Any, text: str, name: str, source: Input) -> Any:
 
 
 def _part(value: Any, index: Index, where: str) -> Any:
-    """The part of an entry, an array or nested lists that slices select; raises AttnError where it can't be sliced."""
+    """The slice of an entry, an array or nested lists; raises AttnError if it can't be sliced."""
     if isinstance(value, ArchiveEntry):
         return value.read(index)
     if isinstance(value, GivenArray):
@@ -279,9 +279,9 @@ def _part(value: Any, index: Index, where: str) -> Any:
 
 
 def _with_numbers(value: Any) -> Any:
-    """Nested lists and mappings with their texts that are numbers, such as `1/2` and `NaN`, as numbers.
+    """Nested lists and mappings, with texts such as `1/2` and `NaN` as numbers.
 
-    A list without such a text stays the same object, by which errors find its line.
+    A list without such a text stays the same object, so that errors find its line.
     """
     if isinstance(value, Mapping):
         return {label: _with_numbers(part) for label, part in value.items()}
@@ -293,10 +293,10 @@ def _with_numbers(value: Any) -> Any:
 
 
 def _results_in(source: Input) -> Any:
-    """What a file holds; of an object that `attn compute` wrote the results and the steps, by name.
+    """A file's content; for an object written by `attn compute` its results and steps, by name.
 
-    They are lists, but not of labels. Numbers of arrays have every digit: `0.5` is 0.5, not 0.5 to one decimal. Steps
-    that somebody has damaged are left out.
+    They are lists, without labels. Numbers of arrays are exact: `0.5` is 0.5, not 0.5 to one decimal. Damaged steps are
+    left out.
     """
     content = formats.read_expected(source)
     if not isinstance(content, Mapping) or not str(content.get("format")).startswith(RESULT_FORMAT):
@@ -312,7 +312,7 @@ def _results_in(source: Input) -> Any:
 
 
 def _array(value: Any) -> Any:
-    """Nested lists as an array; the lists themselves where somebody has damaged them."""
+    """Nested lists as an array; damaged lists unchanged."""
     try:
         return GivenArray(np.array(value, dtype=np.float64))
     except (TypeError, ValueError):

@@ -1,6 +1,6 @@
-"""Input formats: one row for each, with its suffixes, its first bytes and its reader; and how a matrix is given.
+"""Input formats: a row for each, with its suffixes, its first bytes and its reader; and the forms of a matrix.
 
-A format is added by one file with its reader and one row here; a reader is imported at its first use.
+To add a format, add a file with its reader and a row here; a reader is imported at its first use.
 """
 
 import re
@@ -15,33 +15,33 @@ from attncli.io.inputs import Input
 from attncli.io.paths import check_is_not_refused
 
 if TYPE_CHECKING:
-    pass  # import of its own names
+    pass  # cyclic imports
     from attncli.problem.arrays import EncodedArray, GivenArray
 
-# An example of each form of a matrix, as it is typed in a shell, and what it means: numbers, files, generators.
+# An example of each form of a matrix, as typed in a shell, and its meaning: numbers, files, generators.
 NUMBERS = (
     ("'1 0; 0 1'", "rows by ;, numbers by spaces or commas; also -2*sqrt(3)/3"),
     ("'[[1, 0], [0, 1]]'", "nested lists, as in YAML and JSON"),
 )
 FILES = (
     ("words.csv", "csv tsv txt yaml json jsonl npy npz safetensors xlsx"),
-    ("model.npz#w_q", "an entry of it; a part of that: 'model.npz#w_q[:, 0:64]'"),
+    ("model.npz#w_q", "an entry of it; a slice of that: 'model.npz#w_q[:, 0:64]'"),
     ("-", "standard input; '-#w_q' an entry of it"),
 )
 MATRIX_FORMS = (*NUMBERS, *FILES, ("normal:std=2", "drawn from --seed"))
 
 Content = Literal["array", "problem"]
-# The first line of each list and mapping, by the object's id, that of an entry of a list of texts, by both, and that of
-# a key of the outermost mapping, by its name.
+# The first line of each list and mapping, by the object's id; of an entry in a list of texts, by id and position; of a
+# key in the outermost mapping, by name.
 Lines = Mapping[int | str | tuple[int, int], int]
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
 class ArrayDescription:
-    """One array in a file: its name ("" where it has none), its shape, and its type.
+    """One array in a file: its name ("" for none), its shape, and its type.
 
-    A number or a name in a problem has no shape, and its text in place of a type.
+    A number or a name in a problem has no shape, and its text instead of a type.
     """
 
     name: str
@@ -50,32 +50,32 @@ class ArrayDescription:
 
 
 class Reader:
-    """Reads the inputs of one format; each method raises AttnError where an input is damaged."""
+    """Reads the inputs of one format; each method raises AttnError for a damaged input."""
 
     def array(self, source: Input, entry: str) -> "GivenArray":
-        """The array in an input, or in an entry of it ("" where none is named)."""
+        """The array in an input, or in a named entry of it ("" for none)."""
         raise NotImplementedError
 
     def rows(self, source: Input, entry: str) -> "EncodedArray | GivenArray":
-        """The same array, of which a few rows are read: what NumPy does not have stays as the file has it."""
+        """The same array, if only a few rows are needed: types that NumPy lacks stay encoded."""
         return self.array(source, entry)
 
     def problem(self, source: Input) -> tuple[Mapping[str, Any], Lines]:
-        """The values of a problem by the names of their fields, and the lines of the lists and mappings in them."""
+        """The values of a problem by field names, and the lines of their lists and mappings."""
         raise NotImplementedError
 
     def descriptions(self, source: Input) -> Sequence[ArrayDescription]:
-        """What there is: a line for each array, or for each key of a problem; numbers are read only where they must."""
+        """A description of each array, or of each key of a problem; numbers are read only if necessary."""
         raise NotImplementedError
 
     def metadata(self, source: Input) -> Mapping[str, str]:
-        """What the file says of itself in addition to its arrays; nothing in most formats."""
+        """The file's metadata; empty in most formats."""
         return {}
 
     def expected(self, source: Input) -> Any:
-        """All that there is, for comparison with results.
+        """The whole content, for comparison with results.
 
-        It is lists or mappings of TypedNumbers, an array, or the entries by their names, unread.
+        It is lists or mappings of TypedNumbers, an array, or unread entries by name.
         """
         raise NotImplementedError
 
@@ -84,7 +84,7 @@ class Reader:
 class InputFormat:
     """One format: its name, its suffixes, and its reader as "module:name".
 
-    `first_bytes` matches the beginning of an input whose name has no suffix of any format.
+    `first_bytes` matches the beginning of an input without a known suffix.
     """
 
     name: str
@@ -112,7 +112,7 @@ INPUT_FORMATS: list[InputFormat] = [
         "JSON Lines",
         (".jsonl", ".ndjson"),
         "attncli.io.documents:JSON_LINES_READER",
-        re.compile(rb"\s*\{(?:[^\n]*\}\s*\{|[^\n]*\Z)"),  # a line that may be longer than the first bytes
+        re.compile(rb"\s*\{(?:[^\n]*\}\s*\{|[^\n]*\Z)"),  # the line may be longer than the first bytes
         holds_problems=False,
     ),
     YAML,
@@ -129,44 +129,44 @@ INPUT_FORMATS: list[InputFormat] = [
     ),
     InputFormat("spreadsheet", (".xlsx",), "attncli.io.spreadsheets:READER"),
 ]
-# Text that no pattern matches: numbers are a table, and a problem is YAML, whose reader says what is missing.
+# Other text: numbers are a table, and a problem is YAML, whose reader explains mistakes.
 _OTHER_TEXT: Mapping[Content, InputFormat] = {"array": TABLE, "problem": YAML}
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_array(source: Input, entry: str, *, are_rows_read: bool = False) -> "EncodedArray | GivenArray":
-    """The array in an input, or in an entry of it; raises AttnError where it has no format that can hold one.
+    """The array in an input, or in an entry of it; raises AttnError if its format can't hold one.
 
-    With `are_rows_read` it stays as the file has it where NumPy does not have its type: a few rows can be read.
+    With `are_rows_read` a type that NumPy lacks stays encoded, so that a few rows can be read.
     """
     return _read(source, lambda reader: (reader.rows if are_rows_read else reader.array)(source, entry))
 
 
 def read_problem(source: Input) -> tuple[Mapping[str, Any], Lines]:
-    """The values of the problem in an input, as `Reader.problem`; raises AttnError where it can't hold one."""
+    """The values of the problem in an input, like `Reader.problem`; raises AttnError if its format can't hold one."""
     return _read(source, lambda reader: reader.problem(source), "problem")
 
 
 def read_expected(source: Input) -> Any:
-    """All that an input holds, as `Reader.expected`; raises AttnError where it has no format that holds numbers."""
+    """An input's content, like `Reader.expected`; raises AttnError if its format can't hold numbers."""
     return _read(source, lambda reader: reader.expected(source))
 
 
 def list_arrays(source: Input) -> Sequence[ArrayDescription]:
-    """What an input holds, as `Reader.descriptions`; raises AttnError where it has no format that holds any."""
+    """An input's descriptions, like `Reader.descriptions`; raises AttnError if its format has none."""
     return _read(source, lambda reader: reader.descriptions(source))
 
 
 def read_metadata(source: Input) -> Mapping[str, str]:
-    """What an input says of itself, as `Reader.metadata`; raises AttnError where it has no format of numbers."""
+    """An input's metadata, like `Reader.metadata`; raises AttnError if its format can't hold numbers."""
     return _read(source, lambda reader: reader.metadata(source))
 
 
 def _read(source: Input, read: Callable[[Reader], T], content: Content = "array") -> T:
-    """What the reader of the first format reads that can; the error is that of the last."""
+    """The content from the first format's reader that succeeds; the error is the last one's."""
     check_is_not_refused(source.path, source.name)
     candidates = formats_of(source, content)
-    if content == "problem":  # what may be JSON Lines may be YAML
+    if content == "problem":  # possible JSON Lines may be YAML
         candidates = [row for row in candidates if row.holds_problems] or candidates
     for number, row in enumerate(candidates, 1):
         if content == "problem" and not row.holds_problems:
@@ -183,13 +183,13 @@ def _read(source: Input, read: Callable[[Reader], T], content: Content = "array"
 
 
 def formats_of(source: Input, content: Content = "array") -> Sequence[InputFormat]:
-    """The format of an input by its suffix; without one that is known, those that its first bytes can be."""
+    """The format of an input by its suffix; for an unknown suffix those that match its first bytes."""
     by_suffix = format_of_suffix(source.path)
     if by_suffix is not None:
         return [by_suffix]
     head = source.head().removeprefix(_BYTE_ORDER_MARK)
     matching = [row for row in INPUT_FORMATS if row.first_bytes is not None and row.first_bytes.match(head)]
-    is_text = b"\0" not in head or head[:2] in (b"\xff\xfe", b"\xfe\xff")  # UTF-16 is text that can't be read
+    is_text = b"\0" not in head or head[:2] in (b"\xff\xfe", b"\xfe\xff")  # UTF-16 is text, but can't be read
     return matching or ([_OTHER_TEXT[content]] if is_text else [])
 
 

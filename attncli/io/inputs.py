@@ -1,4 +1,4 @@
-"""Inputs: the files and streams that a problem is read from, and how much of each is read into memory."""
+"""Inputs: the files and streams of a problem, and the limit of reading each into memory."""
 
 import io
 import os
@@ -17,26 +17,26 @@ from attncli.io.paths import STDIN, is_there, name_of_path, opening, path_of
 
 STDIN_NAME = "standard input"
 MAX_SIZE_OPTION = "--max-size"
-MEMORY_SHARE = 4  # without an option an input may be as large as the available memory divided by this
-MAX_DEPTH = 40  # of lists and mappings in each other
+MEMORY_SHARE = 4  # the default limit is the available memory divided by this
+MAX_DEPTH = 40  # of nested lists and mappings
 TOO_DEEP = f"lists are nested more than {MAX_DEPTH} deep"
-HEAD_SIZE = 2**12  # bytes by which a format is recognized
+HEAD_SIZE = 2**12  # bytes for recognizing a format
 _CHUNK_SIZE = 2**20
 _ENCODING_HINT = "save it as UTF-8"
 
-# What tells a file from what is there after it was saved: device, inode, size and time of change; None: no file.
+# The version of a file: device, inode, size and time of change; None: no file.
 FileVersion = tuple[int, int, int, int] | None
 
 
 @dataclass(frozen=True, eq=False)
 class SizeLimit:
-    """The most bytes of one input that are read into memory, and the reason in words."""
+    """The most bytes of one input to read into memory, and the reason in words."""
 
     size: int
     reason: str
 
     def check(self, size: int, where: str, *, is_whole: bool = True) -> None:
-        """Raise AttnError where an input, or what it holds, is larger; the size is not named unless it is the whole."""
+        """Raise AttnError if an input, or its content, is larger; it names the size only if it is complete."""
         if size > self.size:
             amount = f"has {format_bytes(size)}, more" if is_whole else "has more"
             message = f"{amount} than the {format_bytes(self.size)} that may be read ({self.reason})"
@@ -45,9 +45,9 @@ class SizeLimit:
 
 @dataclass(frozen=True, eq=False)
 class Input:
-    """One input: a regular file, which is opened by its reader, or the bytes that a stream gave.
+    """One input: a regular file, which its reader opens, or the bytes of a stream.
 
-    `name` is that in errors; `path` names the file, whose suffix tells the format; `content` is None for a file.
+    `name` is for errors; `path` names the file, whose suffix determines the format; `content` is None for a file.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Input:
     content: bytes | None = None
 
     def open(self) -> IO[bytes]:
-        """A stream of the bytes in which one can seek; raises AttnError where a file can't be opened."""
+        """A seekable stream of the bytes; raises AttnError if a file can't be opened."""
         if self.content is not None:
             return io.BytesIO(self.content)
         with opening(self.name, self.path):
@@ -68,13 +68,13 @@ class Input:
             return stream.read(HEAD_SIZE)
 
     def check_size(self) -> None:
-        """Raise AttnError where a file is larger than the limit; a stream was checked when it was read."""
+        """Raise AttnError if a file is larger than the limit; a stream was checked while reading."""
         if self.content is None:
             with opening(self.name, self.path):
                 self.limit.check(self.path.stat().st_size, self.name)
 
     def read(self) -> bytes:
-        """All bytes; raises AttnError where there are more than the limit."""
+        """All bytes; raises AttnError if there are more than the limit."""
         if self.content is not None:
             return self.content
         self.check_size()
@@ -82,7 +82,7 @@ class Input:
             return read_stream(stream, self.name, self.limit)
 
     def text(self) -> str:
-        """All of it as text: UTF-8, with or without a byte-order mark; raises AttnError where it is not."""
+        """The whole text: UTF-8, with or without a byte-order mark; raises AttnError for other encodings."""
         raw = self.read()
         if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise AttnError("is UTF-16 text", where=self.name, hint=_ENCODING_HINT)
@@ -95,14 +95,14 @@ class Input:
 
 
 class Inputs:
-    """The inputs of one problem: the limit of their sizes, the streams that were read, and the files that were opened.
+    """The inputs of one problem: the limit of their sizes, the streams read and the files opened so far.
 
-    `max_size` is a number of bytes or a text such as `2G`; without it an input may have a share of the available
-    memory. `on_terminal` is called with the name of a stream that is a terminal before it is read.
+    `max_size` is a number of bytes or a text such as `2G`; by default an input may have a share of the available
+    memory. `on_terminal` is called with the name of a stream before it is read, if it is a terminal.
     """
 
     def __init__(self, max_size: int | str | None = None, on_terminal: Callable[[str], None] | None = None) -> None:
-        self._files: dict[tuple[int, int], str] = {}  # their names, by device and inode
+        self._files: dict[tuple[int, int], str] = {}  # names by device and inode
         self._max_size = parse_size(str(max_size), MAX_SIZE_OPTION) if max_size is not None else None
         self._on_terminal = on_terminal
         self._streams: dict[str, Input] = {}
@@ -119,8 +119,8 @@ class Inputs:
     def open(self, name: str, folder: Path = Path()) -> Input:
         """The input of a name: `-` is standard input, any other a path, relative to the folder.
 
-        A stream (a pipe, a terminal, a device) is read whole, once. Raises AttnError where the input can't be opened
-        or is larger than the limit.
+        A stream (a pipe, a terminal, a device) is read whole, once. Raises AttnError if the input can't be opened, or
+        is larger than the limit.
         """
         if name == STDIN:
             return self._stream(STDIN_NAME, Path(), _standard_input)
@@ -136,18 +136,18 @@ class Inputs:
         return self._stream(name, path, lambda: path.open("rb"))
 
     def name_of(self, status: os.stat_result) -> str | None:
-        """The name under which a file was opened as an input, by any of its names; None where it was not."""
+        """The name under which a file was opened as an input, by any of its names; None if it was not."""
         return self._files.get((status.st_dev, status.st_ino))
 
     def of_text(self, text: str, name: str) -> Input:
-        """The input of a text that was read already."""
+        """The input of a text that is already read."""
         return Input(name, Path(name), self.limit, text.encode("utf-8", "surrogatepass"))
 
     def _stream(self, name: str, path: Path, open_stream: Callable[[], IO[bytes]]) -> Input:
-        """The content of a stream, which is read when it is named for the first time."""
+        """The content of a stream, which is read at its first use."""
         if name not in self._streams:
             with opening(name, path), open_stream() as stream:
-                with suppress(OSError):  # a stream of a test has no descriptor
+                with suppress(OSError):  # a test's stream has no descriptor
                     status = os.fstat(stream.fileno())
                     if stat.S_ISREG(status.st_mode):  # `attn compute - < p.yaml`
                         self._files[status.st_dev, status.st_ino] = name
@@ -165,7 +165,7 @@ def read_stream(stream: IO[bytes], name: str, limit: SizeLimit) -> bytes:
         chunk = stream.read(_CHUNK_SIZE)
         limit.check(content.tell() + len(chunk), name, is_whole=False)
         content.write(chunk)
-        is_at_end = len(chunk) < _CHUNK_SIZE  # asked once more, a terminal would wait for a second Ctrl-D
+        is_at_end = len(chunk) < _CHUNK_SIZE  # reading again would make a terminal wait for a second Ctrl-D
     return content.getvalue()
 
 
@@ -177,9 +177,9 @@ def _standard_input() -> IO[bytes]:
 
 
 def file_version(name: str) -> FileVersion:
-    """The version of the file that is there now, through any links; None where there is none, or a folder.
+    """The current version of a file, through any links; None for no file, or a folder.
 
-    What is in a folder changes it, and does not correct the error of its name.
+    Changes inside a folder would change its version, but not correct the wrong name.
     """
     try:
         status = path_of(name).stat()
@@ -191,10 +191,10 @@ def file_version(name: str) -> FileVersion:
 
 
 class WatchedInputs(Inputs):
-    """Inputs of which each file's version is known by its name; a stream, which can be read once, is refused.
+    """Inputs that record each file's version by name; a stream, which can be read only once, is an error.
 
-    A file is read into memory when it is opened, unless it is larger than the limit: another program may write it while
-    its numbers are used, and a mapped file that becomes shorter ends the process.
+    A file is read into memory when it is opened, unless it is larger than the limit: another program may write it
+    during use, and a mapped file that becomes shorter ends the process.
     """
 
     def __init__(self, max_size: str | None = None) -> None:
@@ -202,13 +202,13 @@ class WatchedInputs(Inputs):
         self.versions: dict[str, FileVersion] = {}
 
     def open(self, name: str, folder: Path = Path()) -> Input:
-        """The input of a name, as of `Inputs`; raises AttnError for a stream too."""
+        """The input of a name, as in `Inputs`; raises AttnError for a stream too."""
         path = folder / path_of(name)
         full_name = name_of_path(path) if folder != Path() else name
         if name == STDIN or (is_there(path) and not path.is_file() and not path.is_dir()):
             message, hint = "is a stream, which can be read only once", "name a file, or leave out --watch"
             raise AttnError(message, where=STDIN_NAME if name == STDIN else full_name, hint=hint)
-        # From before it is read, so that a save in between counts; a file that is read twice may have been saved since.
+        # Taken before reading, so that a save in between counts; the first version counts if a file is read twice.
         version = file_version(full_name)
         self.versions.setdefault(full_name, version)
         source = super().open(name, folder)

@@ -1,4 +1,4 @@
-"""Labels as texts, between commas or in a list, and in files: a list, the numbers of an array, or a label a line."""
+"""Labels from texts, between commas or in a list, and from files: a list, an array's numbers, or one label per line."""
 
 import re
 from collections.abc import Mapping
@@ -16,14 +16,14 @@ from attncli.io.problem_files import Origin
 from attncli.problem.arrays import GivenArray, to_lists
 
 _DOCUMENTS = ("JSON", "YAML")  # the formats that hold lists
-_NUMBERS = "input_ids"  # what tokenizers call the numbers of tokens
+_NUMBERS = "input_ids"  # tokenizers' name for the numbers of tokens
 _QUOTED = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*\"""")
-# A list, once what is in quotes is left out: neither the one label `[CLS]` nor the labels `[CLS],the,[SEP]`.
+# A list, ignoring quoted text: neither the single label `[CLS]` nor the labels `[CLS],the,[SEP]`.
 _LIST = re.compile(r"\s*\[(?:\s*\d+\s*|[^\[\]]*[,'][^\[\]]*|\[.*\])\]\s*", re.DOTALL)
 
 
 def labels_of_text(text: str, path: ErrorPath) -> list[Any]:
-    """The labels in the text of an option: those of a list as YAML has it, or those between commas.
+    """The labels in the text of an option: a YAML list, or labels between commas.
 
     >>> labels_of_text("[CLS],the,cat", ()), labels_of_text('["[CLS]", ","]', ()), labels_of_text('the,",",cat', ())
     (['[CLS]', 'the', 'cat'], ['[CLS]', ','], ['the', ',', 'cat'])
@@ -35,13 +35,13 @@ def labels_of_text(text: str, path: ErrorPath) -> list[Any]:
     try:
         found: list[Any] = yaml.read(f"tokens: {text}", "", TEXT_KEYS)[0]["tokens"]
     except AttnError as error:
-        error.path = path  # the line is left out: there is but one
+        error.path = path  # without the line: there is only one
         raise
     return list(_of_one_item(found))
 
 
 def names_file(text: str, origin: Origin) -> bool:
-    """Whether a text in place of labels names a file: by its suffix; of an option `-` is standard input."""
+    """Whether a text instead of labels names a file, by its suffix; in an option `-` is standard input."""
     if not origin.opens_files or not text.strip() or {"\n", "\0"} & {*text}:
         return False
     path, entry = locate(text, origin.folder)
@@ -50,7 +50,7 @@ def names_file(text: str, origin: Origin) -> bool:
 
 
 def read_labels(text: str, origin: Origin) -> Any:
-    """The labels in the file that a text names, or in an entry of it: `ids.json#input_ids`."""
+    """The labels in a named file, or in an entry of it: `ids.json#input_ids`."""
     name, entry = locate(text, origin.folder)
     source = origin.inputs.open(name, origin.folder)
     row = formats.formats_of(source)[0]
@@ -59,7 +59,7 @@ def read_labels(text: str, origin: Origin) -> Any:
     if row.is_table:
         return _lines(source.text(), source.name)
     found = formats.read_array(source, entry)
-    assert isinstance(found, GivenArray)  # its rows are not read alone
+    assert isinstance(found, GivenArray)  # `are_rows_read` is false
     numbers = found.array
     return _of_one_item(to_lists(numbers.astype(int) if (numbers == numbers.round()).all() else numbers))
 
@@ -74,14 +74,14 @@ def _document(source: Input, name: str) -> Any:
 
 
 def _of_one_item(value: Any) -> Any:
-    """The labels of the one item of a batch, [1 n] as tokenizers give them; any other value as it is."""
+    """The labels of a batch's only item, tokenizers' [1 n]; any other value unchanged."""
     return value[0] if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list) else value
 
 
 def _entry_of(value: Any, entry: str, where: str) -> Any:
-    """The list in a document: all of it, the entry named, its one entry, or that of a tokenizer's numbers.
+    """The list in a document: all of it, the named entry, its only entry, or a tokenizer's numbers.
 
-    Raises AttnError where there is none.
+    Raises AttnError if there is none.
     """
     if not isinstance(value, Mapping):
         if entry:
@@ -96,7 +96,7 @@ def _entry_of(value: Any, entry: str, where: str) -> Any:
 
 
 def _lines(text: str, where: str) -> list[str]:
-    """A label for each line; of one line those between its commas, else between its spaces."""
+    """One label per line; from a single line the labels between commas, else between spaces."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
         raise AttnError("has no labels", where=where, hint="expected one in each line, or a list in JSON")

@@ -1,7 +1,7 @@
 """Saved maps of attention: the weights of every layer and head of a model, in `.npy`, `.npz` and `.safetensors` files.
 
-A file has one array of all layers, [layers heads n m], or one for each layer, [heads n m] or [batch heads n m], as the
-tuple of attentions of transformers has them.
+A file has one array of all layers, [layers heads n m], or one for each layer, [heads n m] or [batch heads n m], as in
+transformers' tuple of attentions.
 """
 
 import json
@@ -20,7 +20,7 @@ from attncli.io.paths import STDIN, is_there, locate, path_of
 from attncli.problem.arrays import GivenArray, to_array
 from attncli.problem.numbers import to_booleans, to_counts
 
-TOKENS = ("tokens", "query_tokens")  # entries of an archive with the words of the keys and of the queries
+TOKENS = ("tokens", "query_tokens")  # an archive's entries with the words of the keys and of the queries
 SHAPES = "[layers heads n m], [heads n m], or an array of [heads n m] for each layer"
 BATCH_OPTION = "--batch"
 EAGER_HINT = 'load the model with attn_implementation="eager", and call it with output_attentions=True'
@@ -29,11 +29,10 @@ _NUMBER = re.compile(r"([0-9]+)")
 
 @dataclass(frozen=True)
 class LayerMaps:
-    """The weights of one layer, [heads n m], under its name, and the words of its keys and queries, where known.
+    """The weights of one layer, [heads n m], under its name, and the words of its keys and queries, if known.
 
-    Without words of their own queries have those of the keys, if there are as many. `real_keys` [m] and `real_queries`
-    [n] are false for padding, and `visible` [n m] is the mask; None where they are not known. The weights are those of
-    one of `items` batch items.
+    Queries without words have the keys' words, if they are as many. `real_keys` [m] and `real_queries` [n] are false
+    for padding, and `visible` [n m] is the mask; None if unknown. The weights belong to one of `items` batch items.
     """
 
     name: str
@@ -50,14 +49,14 @@ Maps = tuple[LayerMaps, ...]
 
 
 def read_maps(file: str, inputs: Inputs, batch: int | None = None) -> Maps:
-    """The maps in a file, or in an entry or a part of it; of several batch items those of one.
+    """The maps in a file, or in an entry or a slice of it, for one batch item.
 
-    Raises AttnError where the file holds something else, or where a batch item has to be chosen.
+    Raises AttnError if the file has no maps, or if a batch item must be chosen.
     """
     name, entry = locate(file)
     source = inputs.open(name)
     found = _entry(source, entry) if entry else read_expected(source)
-    if isinstance(found, GivenArray) and found.array.dtype.kind != "O":  # which tables of texts have
+    if isinstance(found, GivenArray) and found.array.dtype.kind != "O":  # tables of texts have it
         return maps_of_arrays(found, file, batch)
     if isinstance(found, Mapping) and all(isinstance(each, ArchiveEntry) for each in found.values()):
         return _maps_of_entries(found, source, batch)
@@ -66,9 +65,9 @@ def read_maps(file: str, inputs: Inputs, batch: int | None = None) -> Maps:
 
 
 def read_words(text: str, inputs: Inputs, option: str) -> tuple[str, ...]:
-    """The words that a text names: those of a file, those between commas, or else between spaces.
+    """The words of a text: a file's, or the words between commas, or else between spaces.
 
-    A file has a word on each line, or a list of JSON. Raises AttnError where it can't be read.
+    A file has a word on each line, or a JSON list. Raises AttnError if it can't be read.
     """
     name = path_of(text) if text and "\0" not in text else None
     if text == STDIN or (name is not None and is_there(name)):
@@ -95,7 +94,7 @@ def _listed(content: str, where: str) -> list[str]:
 
 
 def _entry(source: Input, entry: str) -> Any:
-    """The array of an entry, or the part of a file's one array."""
+    """The array of an entry, or a slice of a file's only array."""
     from attncli.io.formats import read_array  # noqa: PLC0415 - most files are read whole
 
     return read_array(source, entry)
@@ -116,7 +115,7 @@ def _maps_of_entries(entries: Mapping[str, ArchiveEntry], source: Input, batch: 
 
 
 def maps_of_arrays(given: GivenArray | Sequence[GivenArray], where: str, batch: int | None = None) -> Maps:
-    """The maps in one array of all layers, or in an array for each layer; of several batch items those of one."""
+    """The maps in one array of all layers, or in an array for each layer, for one batch item."""
     if isinstance(given, GivenArray):
         return tuple(_layers_of_one(given, where, batch))
     if not given:
@@ -125,12 +124,12 @@ def maps_of_arrays(given: GivenArray | Sequence[GivenArray], where: str, batch: 
 
 
 def _layers(given: Mapping[str, GivenArray], batch: int | None) -> Maps:
-    """The layers of an array each, by where it is."""
+    """The layers, one array each, by the array's origin."""
     return tuple(_layer(each, str(at), where, batch) for at, (where, each) in enumerate(given.items()))
 
 
 def with_words(layers: Maps, key_tokens: Sequence[str] | None, query_tokens: Sequence[str] | None) -> Maps:
-    """Layers with the words of keys and queries, each that has so many; None leaves those that they have."""
+    """Layers with these words of keys and queries, if their numbers match; None keeps a layer's own."""
     found = []
     for layer in layers:
         queries, keys = layer.weights.shape[-2:]
@@ -141,10 +140,10 @@ def with_words(layers: Maps, key_tokens: Sequence[str] | None, query_tokens: Seq
 
 
 def with_padding(layers: Maps, lengths: Any, mask: Any, batch: int | None, options: Sequence[str]) -> Maps:
-    """Layers that know which keys are padding: by the `lengths` of the batch items, or a `mask` [items m] of 0 and 1.
+    """Layers with padding marked, by the `lengths` of the batch items, or a `mask` [items m] of 0 and 1.
 
-    In self-attention the queries are these keys too. `options` are what an error calls both. Raises AttnError where
-    there are not as many lengths or rows as batch items, or no layer has so many keys.
+    In self-attention it also marks the queries. `options` are their names in errors. Raises AttnError if there are not
+    as many lengths or rows as batch items, or no layer has so many keys.
     """
     if lengths is None and mask is None:
         return layers
@@ -160,7 +159,7 @@ def with_padding(layers: Maps, lengths: Any, mask: Any, batch: int | None, optio
         raise AttnError(f"has the shape {given.shape}", where=where, hint=hint)
     if len(own) != layers[0].items:
         noun = "length" if mask is None else "row"
-        message = f"{count_of(len(own), noun)}, and the maps have {count_of(layers[0].items, 'batch item')}"
+        message = f"{count_of(len(own), noun)}, but the maps have {count_of(layers[0].items, 'batch item')}"
         raise AttnError(message, where=where, hint="one for each batch item")
     item = own[batch or 0]
     counts = [layer.weights.shape[-1] for layer in layers]
@@ -175,7 +174,7 @@ def with_padding(layers: Maps, lengths: Any, mask: Any, batch: int | None, optio
         message = f"{count_of(len(row), 'number')} in a row"
         rows = [row] * len(layers)
     if not any(fits):
-        raise AttnError(f"{message}, and the maps have {count_of(min(counts), 'key')}", where=where)
+        raise AttnError(f"{message}, but the maps have {count_of(min(counts), 'key')}", where=where)
     return tuple(
         replace(layer, real_keys=own_row) if is_fitting else layer
         for layer, own_row, is_fitting in zip(layers, rows, fits, strict=True)
@@ -183,17 +182,17 @@ def with_padding(layers: Maps, lengths: Any, mask: Any, batch: int | None, optio
 
 
 def _fitting(words: Sequence[str], count: int) -> tuple[str, ...] | None:
-    """The words, where there are so many."""
+    """The words, if their number matches."""
     return tuple(words) if len(words) == count else None
 
 
 def _in_order(name: str) -> list[tuple[bool, int, str]]:
-    """What names with numbers are sorted by, so that layer 10 comes after layer 9."""
+    """The sort key of names with numbers: layer 10 comes after layer 9."""
     return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in _NUMBER.split(name)]
 
 
 def _words(entry: ArchiveEntry) -> Sequence[Any]:
-    """The words of an entry; raises AttnError where it has numbers."""
+    """The words of an entry; raises AttnError if it has numbers."""
     found = entry.read()
     if isinstance(found, GivenArray) or not isinstance(found, list):
         raise AttnError("holds no words", where=entry.where, hint="save an array of texts")
@@ -201,17 +200,17 @@ def _words(entry: ArchiveEntry) -> Sequence[Any]:
 
 
 def _as_array(found: Any, where: str) -> GivenArray:
-    """An array that was read; raises AttnError where it is of words."""
+    """An entry's array; raises AttnError if it has words."""
     if isinstance(found, GivenArray):
         return found
     raise AttnError("holds words", where=where, hint=f"words are in the entries {join_words(list(TOKENS))}")
 
 
 def _layers_of_one(given: GivenArray, where: str, batch: int | None) -> Iterator[LayerMaps]:
-    """The layers of one array: [layers heads n m], [layers batch heads n m], or those of a single layer."""
+    """The layers of one array: [layers heads n m], [layers batch heads n m], or a single layer."""
     array = given.array
     items = array.shape[1] if array.ndim == 5 else 1
-    if array.ndim == 5:  # a stack of the attentions of transformers
+    if array.ndim == 5:  # a stack of transformers' attentions
         array = _of_batch(array, 1, where, batch)
     elif array.ndim in (2, 3):
         array = array.reshape(1, *([1] * (3 - array.ndim)), *array.shape)
@@ -225,7 +224,7 @@ def _layers_of_one(given: GivenArray, where: str, batch: int | None) -> Iterator
 
 
 def _layer(given: GivenArray, name: str, where: str, batch: int | None) -> LayerMaps:
-    """One layer of several: [heads n m], [batch heads n m], or [n m] of a single head."""
+    """One layer of several: [heads n m], [batch heads n m], or [n m] for a single head."""
     array = given.array
     items = len(array) if array.ndim == 4 else 1
     if array.ndim == 4:
@@ -239,7 +238,7 @@ def _layer(given: GivenArray, name: str, where: str, batch: int | None) -> Layer
 
 
 def _of_batch(array: Array, axis: int, where: str, batch: int | None) -> Array:
-    """The part of one batch item; raises AttnError where there are several and none is chosen."""
+    """The slice of one batch item; raises AttnError if there are several and none is chosen."""
     count = array.shape[axis]
     if batch is None and count != 1:
         hint = f"choose one: {BATCH_OPTION} 0"
@@ -251,7 +250,7 @@ def _of_batch(array: Array, axis: int, where: str, batch: int | None) -> Array:
 
 
 def _check(array: Array, where: str) -> None:
-    """Raise AttnError where an array has no number, or truth values."""
+    """Raise AttnError if an array has no numbers, or booleans."""
     if not array.size:
         raise AttnError(f"has no numbers, its shape is {array.shape}", where=where, hint=f"expected {SHAPES}")
     if array.dtype.kind != "f":

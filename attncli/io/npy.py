@@ -1,7 +1,7 @@
 """NumPy's files, read and written: `.npy`, mapped into memory, and `.npz` archives.
 
-Headers and sizes are checked before anything is unpacked, every kind of damage is an error, and pickled objects, which
-could run any program, are refused.
+Headers and sizes are checked before unpacking, every kind of damage is an error, and pickled objects, which could run
+any program, are refused.
 """
 
 import math
@@ -26,14 +26,14 @@ from attncli.io.paths import opening
 from attncli.problem.arrays import GivenArray, integers_of_bits
 
 NPY = ".npy"
-MAX_AXES = 32  # of every version of NumPy
+MAX_AXES = 32  # the limit of every NumPy version
 
 
 class _NpyReader(Reader):
-    """Reads the array in an `.npy` file, or its part, by the header; its numbers are mapped into memory."""
+    """Reads the array in an `.npy` file, or its slice; its numbers are mapped into memory."""
 
     def array(self, source: Input, entry: str) -> GivenArray:
-        """The array or its part; raises AttnError where the header is damaged, or the file too short."""
+        """The array or its slice; raises AttnError if the header is damaged, or the file too short."""
         index = split_slices_alone(entry, source.name, "has one array and no entries")
         shape, is_fortran, dtype, offset = _checked_header(source)
         mapped = map_array(source, dtype, shape, offset, "F" if is_fortran else "C")
@@ -50,7 +50,7 @@ class _NpyReader(Reader):
 
 
 def _checked_header(source: Input) -> tuple[tuple[int, ...], bool, Any, int]:
-    """Shape, order and type of an array whose numbers are all there, and where they begin."""
+    """Shape, order and type of a complete array, and the position of its numbers."""
     with source.open() as stream, opening(source.name):
         shape, is_fortran, dtype = read_header(stream, source.name)
         offset = stream.tell()
@@ -60,11 +60,11 @@ def _checked_header(source: Input) -> tuple[tuple[int, ...], bool, Any, int]:
 
 
 def map_array(source: Input, dtype: Any, shape: tuple[int, ...], offset: int, order: Any = "C") -> Array:
-    """An array that is mapped from its file, and read where it is used; that of a stream is a view of its bytes.
+    """An array that is mapped from its file, and read on use; a stream's is a view of its bytes.
 
-    A file that another program makes shorter before it is mapped is an error. One that is made shorter afterwards ends
-    the process with SIGBUS, which no program can mend, as with every mapped file: to copy the file first would cost
-    its size in memory, and results are written next to their file and renamed, so that none is left half written.
+    If another program truncates a file before mapping, this is an error. If it does so afterwards, SIGBUS ends the
+    process, as with every mapped file. A copy would need the file's size in memory. No result is left half written, as
+    results are written to a temporary file and renamed.
     """
     if 0 in shape:
         return np.empty(shape, dtype=dtype)
@@ -79,13 +79,13 @@ def map_array(source: Input, dtype: Any, shape: tuple[int, ...], offset: int, or
 
 
 def read_header(stream: IO[bytes], where: str) -> tuple[tuple[int, ...], bool, Any]:
-    """Shape, order and type in the header of an array; raises AttnError where the header is damaged."""
+    """Shape, order and type in the header of an array; raises AttnError if the header is damaged."""
     headers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     try:
         version = np.lib.format.read_magic(stream)
         shape, is_fortran, dtype = headers[version](stream)
     except (ValueError, KeyError, TypeError, SyntaxError, TokenError, RecursionError, MemoryError):
-        raise AttnError("is not a sound .npy file", where=where) from None
+        raise AttnError("is not a valid .npy file", where=where) from None
     if dtype.hasobject:
         hint = "save numbers, not Python objects"
         raise AttnError("holds pickled objects, which could run any program", where=where, hint=hint)
@@ -93,7 +93,7 @@ def read_header(stream: IO[bytes], where: str) -> tuple[tuple[int, ...], bool, A
 
 
 def byte_count(shape: tuple[int, ...], dtype: Any, where: str) -> int:
-    """The number of bytes of the array that a header describes; raises AttnError for a shape that no array can have."""
+    """The number of bytes of the array in a header; raises AttnError for an impossible shape."""
     largest = math.prod(length for length in shape if length) * dtype.itemsize
     if len(shape) > MAX_AXES or not dtype.itemsize or not all(length >= 0 for length in shape) or largest > sys.maxsize:
         raise AttnError(f"has the shape {shape} of {dtype}, which no array can have", where=where)
@@ -101,7 +101,7 @@ def byte_count(shape: tuple[int, ...], dtype: Any, where: str) -> int:
 
 
 def check_length(expected: int, actual: int, where: str) -> None:
-    """Raise AttnError where a file holds fewer bytes than its header describes."""
+    """Raise AttnError if a file has fewer bytes than its header says."""
     if expected > actual:
         raise AttnError(f"promises {expected} bytes of numbers and holds {actual}", where=where, hint="it was cut off")
 
@@ -118,14 +118,14 @@ def to_labelled(array: Array, where: str, limit: SizeLimit) -> GivenArray:
             native = array.astype(array.dtype.newbyteorder("="), copy=False)
             return GivenArray(native, dtype=native.dtype.name)
     hint = "expected real numbers"
-    if array.dtype.kind == "V" and array.dtype.names is None:  # of ml_dtypes: NumPy's files do not say which
+    if array.dtype.kind == "V" and array.dtype.names is None:  # from ml_dtypes: NumPy's files don't name the type
         hint = "NumPy has no such type: save it as .safetensors, or as .astype(numpy.float32) and give --dtype"
     raise AttnError(f"holds numbers of type {array.dtype}", where=where, hint=hint)
 
 
 @dataclass(frozen=True)
 class _ZipEntry(ArchiveEntry):
-    """An array in an `.npz` archive, and the bytes that it promises to unpack to."""
+    """An array in an `.npz` archive, and its unpacked size according to the archive."""
 
     unpacked_size: int
 
@@ -143,17 +143,17 @@ class _ZipEntry(ArchiveEntry):
         return ArrayDescription(self.name, shape, dtype.name)
 
     def read(self, index: Index = WHOLE) -> Any:
-        """The array or its part (words as text), once the sizes in its header and in the archive have been checked."""
+        """The array or its slice (words as text), after checking the sizes in its header and in the archive."""
         limit = self.source.limit
         with self._archive() as archive:
             method = archive.getinfo(self._member).compress_type
-            if method not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others may unpack to any size at once
+            if method not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others may unpack to any size
                 raise AttnError(f"is compressed by method {method}", where=self.where, hint="save it with numpy.savez")
             with archive.open(self._member) as stream:
                 shape, is_fortran, dtype = read_header(stream, self.where)
                 size = byte_count(shape, dtype, self.where)
                 limit.check(max(size, self.unpacked_size), self.where)
-                raw = read_stream(stream, self.where, limit)  # to its end, where the checksum is compared
+                raw = read_stream(stream, self.where, limit)  # to its end, to compare the checksum
         check_length(size, len(raw), self.where)
         array = np.frombuffer(raw, dtype, math.prod(shape)).reshape(shape, order="F" if is_fortran else "C")
         part = take(array, index, self.where)
@@ -166,7 +166,7 @@ class _ZipEntry(ArchiveEntry):
 
     @contextmanager
     def _archive(self) -> Iterator[zipfile.ZipFile]:
-        """The archive, in which every kind of damage is an AttnError."""
+        """The archive; every kind of damage is an AttnError."""
         with self.source.open() as file, opening(self.where), _unpacking(self.where), zipfile.ZipFile(file) as archive:
             yield archive
 
@@ -179,13 +179,13 @@ def _entries(source: Input) -> Mapping[str, ArchiveEntry]:
     entries = [_ZipEntry(source, member.filename.removesuffix(NPY), member.file_size) for member in members]
     names = [entry.name for entry in entries]
     if len(set(names)) < len(names):
-        raise AttnError(f"has two entries of the name {first_duplicate(names)!r}", where=source.name)
+        raise AttnError(f"has two entries named {first_duplicate(names)!r}", where=source.name)
     return dict(zip(names, entries, strict=True))
 
 
 @contextmanager
 def _unpacking(where: str, message: str = "") -> Iterator[None]:
-    """Raise AttnError in place of every error that a damaged archive makes the libraries of Python raise."""
+    """Turn every error of Python's libraries about a damaged archive into AttnError."""
     try:
         yield
     except AttnError:
@@ -197,7 +197,7 @@ def _unpacking(where: str, message: str = "") -> Iterator[None]:
         EOFError,
         RuntimeError,  # a member is encrypted
         NotImplementedError,  # an unknown compression
-        ValueError,  # an offset or a name that can't be one
+        ValueError,  # an impossible offset or name
         LookupError,
         OverflowError,
     ) as error:
@@ -210,7 +210,7 @@ NPZ_READER = ArchiveReader(_entries)
 
 
 def write_npy(stream: IO[bytes], array: Array) -> None:
-    """Write one array, without a name; also to a pipe, whose position `np.save` would ask for."""
+    """Write one array, without a name; also to a pipe, which has no position for `np.save`."""
     array = np.asarray(array, order="C")
     np.lib.format.write_array_header_1_0(stream, np.lib.format.header_data_from_array_1_0(array))
     stream.write(array.data)
@@ -224,7 +224,7 @@ def write_npz(stream: IO[bytes], arrays: Mapping[str, Array]) -> None:
 class NpyTarget:
     """Allocates the first result in an `.npy` file, and every other one in memory.
 
-    `is_used` is true after the file has been used.
+    `is_used` is true after that.
     """
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -232,9 +232,9 @@ class NpyTarget:
         self.is_used = False
 
     def allocate(self, _name: str, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Array:
-        """An array of that shape and type, uninitialized: in the file, unless that is used already or can't be read.
+        """An uninitialized array of that shape and type: in the file, unless that is already used or can't be read.
 
-        Raises OSError where the disk is full.
+        Raises OSError if the disk is full.
         """
         if self.is_used or not self.stream.readable():  # a pipe can't be mapped
             return np.empty(shape, dtype)

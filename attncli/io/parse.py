@@ -1,4 +1,4 @@
-"""Texts in place of values: `NAME:key=value,key=value`, nested lists, rows of numbers, a file, an entry of it."""
+"""Texts instead of values: `NAME:key=value,key=value`, nested lists, rows of numbers, a file, an entry of it."""
 
 import os
 import re
@@ -29,8 +29,8 @@ _OWN_OPERATOR = re.compile(r"(?P<module>[^:=,]+):(?P<function>[^\W\d]\w*)(?P<par
 def read_named(text: str, path: ErrorPath) -> tuple[str, dict[str, Any]]:
     """The name and the parameters of `NAME:key=value,key=value`, each value as YAML reads it.
 
-    Raises AttnError where a part is not `key=value`, or a key is given twice, and for `FILE.py:FUNCTION`, of which only
-    an option runs the code.
+    Raises AttnError if a part is not `key=value`, if a key is given twice, and for `FILE.py:FUNCTION`, which only an
+    option runs.
 
     >>> read_named("gaussian:sigma=2", ("score",))
     ('gaussian', {'sigma': 2})
@@ -40,16 +40,16 @@ def read_named(text: str, path: ErrorPath) -> tuple[str, dict[str, Any]]:
         raise AttnError(f"nothing follows the colon of {text!r}", where=path, hint="leave it out")
     if colon and name.endswith(".py"):
         hint = "give it to the option of the command, or the function itself in Python"
-        raise AttnError(f"no code of {name} is run because a problem names it", where=path, hint=hint)
+        raise AttnError(f"a problem file can't run the code of {name}", where=path, hint=hint)
     return name.strip(), dict(_parameters(rest, path)) if colon else {}
 
 
 def import_operator(kind: str, text: str, path: ErrorPath) -> str:
-    """A text with the name of the operator that a function of the user's is: `mine:powers:power=2` to `powers:power=2`.
+    """A text with the operator's name instead of a user's function: `mine:powers:power=2` to `powers:power=2`.
 
-    `MODULE:FUNCTION` and `FILE.py:FUNCTION` import the module, which runs its code; the working folder is among those
-    that it is looked for in. A function without a decorator is registered as one of the kind. Any other text stays as
-    it is. Raises AttnError where the module can't be imported or the function is not an operator of the kind.
+    `MODULE:FUNCTION` and `FILE.py:FUNCTION` import the module, which runs its code; the search path includes the
+    working folder. A function without a decorator is registered as one of the kind. Any other text is unchanged. Raises
+    AttnError if the module can't be imported, or the function is not an operator of the kind.
     """
     match = _OWN_OPERATOR.fullmatch(text)
     if match is None or is_operator(kind, match["module"]):
@@ -61,7 +61,7 @@ def import_operator(kind: str, text: str, path: ErrorPath) -> str:
         sys.path.insert(0, str(folder.resolve()))
     try:
         module = import_module(name)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the import of another's module may raise anything
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - importing a user's module may raise anything
         message = f"{match['module']} can't be imported ({type(error).__name__}: {error})"
         raise AttnError(message, where=path, hint="give MODULE:FUNCTION, or FILE.py:FUNCTION") from None
     found = getattr(module, function, None)
@@ -78,7 +78,7 @@ def import_operator(kind: str, text: str, path: ErrorPath) -> str:
 
 
 def read_inline(text: str, path: ErrorPath, typed_keys: Container[str] | None = ()) -> Any:
-    """A text of one line as YAML reads it: `[[1, 0], [0, 1]]`, `2`, `words.csv`; `typed_keys` as in `yaml.read`.
+    """The YAML value of a one-line text: `[[1, 0], [0, 1]]`, `2`, `words.csv`; `typed_keys` as in `yaml.read`.
 
     >>> read_inline("[[1, 0], [0, 1]]", ())
     [[1, 0], [0, 1]]
@@ -90,7 +90,7 @@ def read_inline(text: str, path: ErrorPath, typed_keys: Container[str] | None = 
 
         return yaml.read(text, "", typed_keys=typed_keys)[0]
     except AttnError as error:
-        error.path = path  # the line is left out: there is but one
+        error.path = path  # without the line: there is only one
         raise
 
 
@@ -109,7 +109,7 @@ def _parameters(text: str, path: ErrorPath) -> Iterator[tuple[str, Any]]:
 
 
 def split_outside_brackets(text: str) -> Iterator[str]:
-    """The parts between the commas that are outside all brackets."""
+    """The parts between commas outside all brackets."""
     depth = start = 0
     for at, letter in enumerate(text):
         depth += (letter in "[{") - (letter in "]}")
@@ -122,13 +122,12 @@ def split_outside_brackets(text: str) -> Iterator[str]:
 def read_text_array(
     text: str, path: ErrorPath, origin: Origin, kind: str | None = "generator", *, are_rows_read: bool = False
 ) -> Any:
-    """The value of a text in place of an array, as `attncli.problem.build.build` converts it.
+    """The value of a text instead of an array, for `attncli.problem.build.build`.
 
-    `[[1, 0], [0, 1]]` and `1 0; 0 1` are read to nested lists, `1/2` to a number, `normal:std=2` to
-    `{normal: {std: 2}}` (so is a mask), and the name of a file to its array; where the origin opens no files, any other
-    text stays as it is. The name of a file that exists has precedence. `path` is that of an error, `kind` that of the
-    operators that may be given in place of the array: the error suggests the nearest one. With `are_rows_read` an array
-    of a file stays as it is there, so that a few rows of it can be read.
+    `[[1, 0], [0, 1]]` and `1 0; 0 1` become nested lists, `1/2` a number, `normal:std=2` (or a mask) `{normal: {std:
+    2}}`, and the name of a file its array; if the origin opens no files, any other text is unchanged. An existing file
+    has precedence. `path` is for errors. `kind` are the operators that may replace the array: the error suggests the
+    nearest one. With `are_rows_read` a file's array stays encoded, so that a few rows can be read.
     """
     text = text.strip()
     is_file = origin.opens_files and is_there(origin.folder / text)
@@ -157,11 +156,11 @@ def _read_file(text: str, path: ErrorPath, origin: Origin, kind: str | None, *, 
 def open_file(text: str, path: ErrorPath, origin: Origin, kind: str | None) -> tuple[Input, str]:
     """The file or stream that a text names, and the entry with its slices; `path` and `kind` as in `read_text_array`.
 
-    Raises AttnError where there is none, with the nearest name.
+    Raises AttnError, with the nearest name, if there is none.
     """
     if text[:1] in ("", "#"):
         hint = "give a file, or numbers" if kind is None else "give a file, numbers in brackets, or a generator"
-        raise AttnError(f"{text!r} names no file", where=origin.path(*path), hint=hint)
+        raise AttnError(f"{text!r} does not name a file", where=origin.path(*path), hint=hint)
     name, entry = locate(text, origin.folder)
     file = origin.folder / path_of(name)
     check_is_not_refused(file, name)
@@ -180,7 +179,7 @@ def open_file(text: str, path: ErrorPath, origin: Origin, kind: str | None) -> t
 
 
 def forms_hint(noun: str | None, names: Sequence[str]) -> str:
-    """What a matrix can be, in a sentence; `names` are those of the operators that may replace it, `noun` their kind.
+    """The hint about forms of a matrix; `names` are the operators that may replace it, `noun` is their kind.
 
     >>> forms_hint("mask", ["causal", "window"])
     "give numbers ('1 0; 0 1', '[[1, 0], [0, 1]]'), a file (words.csv, model.npz#w_q, -) or a mask (causal, window)"

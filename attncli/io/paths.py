@@ -1,4 +1,4 @@
-"""Paths: the file and the entry that a text names, what is said of one that can't be read, and those of samples."""
+"""Paths: the file and the entry that a text names, errors for unreadable ones, and the samples."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,33 +8,33 @@ from pathlib import Path
 from attncli.base.errors import AttnError
 
 STDIN = "-"
-SAMPLES = "samples"  # the folder that the guides use
-_PICTURES = (".svg", ".png", ".html")  # of the guides, among the samples, which no command reads
+SAMPLES = "samples"  # the guides' folder
+_PICTURES = (".svg", ".png", ".html")  # pictures among the samples, which no command reads
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 _PICKLE = (
-    "is a pickle of PyTorch's, which can run any code, and is not read",
+    "is a PyTorch pickle, which can run code, so attn does not open it",
     "convert it with: state = {name: x.clone().contiguous() for name, x in torch.load(FILE, weights_only=True)"
     ".items()}; "
     "safetensors.torch.save_file(state, 'model.safetensors')",
 )
 _FOR_READERS = (
-    "is a text for people, which attn does not read",
+    "is a text for people, so attn does not read it",
     "write the numbers of a work sheet into its .yaml or .xlsx, or under expected: in the problem file",
 )
-# Files that are refused by their suffixes: what they are, and what makes a file of them that is read.
+# Refused files, by suffix: what they are, and how to convert them.
 _REFUSED: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys((".bin", ".pt", ".pth", ".ckpt"), _PICKLE),
     **dict.fromkeys((".md", ".tex", ".html", ".pdf"), _FOR_READERS),
-    ".gguf": ("is a GGUF file, which attn does not read", "name the model's folder, or file, in safetensors"),
+    ".gguf": ("is a GGUF file, which attn can't read", "name the model's folder, or file, in safetensors"),
 }
 _SLICES = re.compile(r"(?s)(.+)(\[[^\[\]]*\])\s*")
 
 
 def locate(text: str, folder: Path = Path()) -> tuple[str, str]:
-    """The path, and the entry with its slices, in `file#entry[slices]`; without an entry the slices alone.
+    """The path, and the entry with its slices, in `file#entry[slices]`; without an entry only the slices.
 
-    A path may have `#` and brackets in it, and one that exists has precedence.
+    A path may contain `#` and brackets; an existing one has precedence.
 
     >>> locate("weights.npz#w_q"), locate("words.npy[0:2]")
     (('weights.npz', 'w_q'), ('words.npy', '[0:2]'))
@@ -49,7 +49,7 @@ def locate(text: str, folder: Path = Path()) -> tuple[str, str]:
 
 
 def names_before_marks(text: str) -> Sequence[str]:
-    """What may be the name of a file in `file#entry`: the text before each `#`, the longest first.
+    """The possible file names in `file#entry`: the text before each `#`, the longest first.
 
     >>> names_before_marks("p.yaml#Head #2")
     ['p.yaml#Head ', 'p.yaml']
@@ -58,7 +58,7 @@ def names_before_marks(text: str) -> Sequence[str]:
 
 
 def split_slices(text: str) -> tuple[str, str]:
-    """The name and the slices of `name[slices]`; without slices the name alone.
+    """The name and the slices of `name[slices]`; without slices only the name.
 
     >>> split_slices("c_attn.weight[:, 0:768]"), split_slices("w_q")
     (('c_attn.weight', '[:, 0:768]'), ('w_q', ''))
@@ -68,15 +68,15 @@ def split_slices(text: str) -> tuple[str, str]:
 
 
 def is_there(path: Path) -> bool:
-    """Whether there is a file, a folder or a stream of that name; False for a name that no file can have."""
+    """Whether a file, a folder or a stream of that name exists; False for an impossible name."""
     try:
         return path.exists()
-    except (OSError, ValueError):  # it is too long, or in a folder that is not ours to see
+    except (OSError, ValueError):  # too long, or in a folder without permission
         return False
 
 
 def path_of(name: str) -> Path:
-    """The path of a file by its name, with `~` expanded; raises AttnError for a name that is not a path."""
+    """The path of a file's name, with `~` expanded; raises AttnError for a name that is not a path."""
     if not name:
         raise AttnError("the name of a file is empty", hint="name a file, or - for standard input")
     try:
@@ -88,7 +88,7 @@ def path_of(name: str) -> Path:
 
 
 def name_of_path(path: Path) -> str:
-    """The name of a path, of which `path_of` makes the same one: a folder `~x` that is not a home is `./~x`.
+    """The name of a path, the inverse of `path_of`: a folder `~x` that is not a home is `./~x`.
 
     >>> name_of_path(Path("~x/config.json")), name_of_path(Path("x/config.json"))
     ('./~x/config.json', 'x/config.json')
@@ -98,7 +98,7 @@ def name_of_path(path: Path) -> str:
 
 
 def nearest_file(path: Path) -> str | None:
-    """The file or folder next to a missing one whose name is most like it, apart from its suffix."""
+    """The file or folder next to a missing one with the most similar name, ignoring suffixes."""
     from difflib import get_close_matches  # noqa: PLC0415 - only a missing file needs it
 
     try:
@@ -112,7 +112,7 @@ def nearest_file(path: Path) -> str | None:
 
 
 def _hint_of_missing(name: Path, path: Path | None) -> str | None:
-    """What is there in place of a missing file."""
+    """The hint for a missing file."""
     if path is None:
         return None
     if path.is_symlink():
@@ -126,7 +126,7 @@ def _hint_of_missing(name: Path, path: Path | None) -> str | None:
 
 @contextmanager
 def opening(name: str, path: Path | None = None) -> Iterator[None]:
-    """Raise AttnError in place of the system's error where a file can't be opened or read."""
+    """Turn the system's errors about opening or reading a file into AttnError."""
     try:
         yield
     except FileNotFoundError:
@@ -138,7 +138,7 @@ def opening(name: str, path: Path | None = None) -> Iterator[None]:
 
 
 def check_is_not_refused(path: Path, name: str | None = None) -> None:
-    """Raise AttnError where a file is of a format that is never read; `name` is that of the file in the error."""
+    """Raise AttnError for a file of a format that is never read; `name` is for the error."""
     message, hint = _REFUSED.get(path.suffix.lower(), (None, None))
     if message is not None:
         raise AttnError(message, where=name or str(path), hint=hint)
@@ -147,9 +147,9 @@ def check_is_not_refused(path: Path, name: str | None = None) -> None:
 def sample_files() -> dict[str, bytes]:
     """The contents of every sample by its path below the folder of samples: `published/illustrated.yaml`.
 
-    Raises AttnError where the package was installed without them.
+    Raises AttnError if the package was installed without them.
     """
-    # A wheel has them in the package, a checkout beside it.
+    # A wheel has them in the package, a checkout next to it.
     folder = next((parent / SAMPLES for parent in (_PACKAGE, _PACKAGE.parent) if (parent / SAMPLES).is_dir()), None)
     if folder is None:
         raise AttnError("has no samples", where=str(_PACKAGE), hint="install attncli again, from an index of packages")

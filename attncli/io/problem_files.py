@@ -1,4 +1,4 @@
-"""Problem files: values by their keys, each with its origin, and the parts of a file that has several problems."""
+"""Problem files: values by key, each with its origin, and the parts of a file with several problems."""
 
 import os
 import shlex
@@ -21,13 +21,12 @@ from attncli.problem.spec import FIELDS
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """Where a value was given: in a file (paths in it are relative to its folder), as an option, or in Python.
+    """The origin of a value: a file (its paths are relative to its folder), an option, or Python.
 
-    `option` is the option that names the key (`--vary`); it is empty where the key has an option of its own.
-    `lines` are those of lists, mappings and entries of the file. In Python a text names no file
-    (`opens_files` is False); elsewhere files that are named are opened through `inputs`. An option, and what
-    `overrides` a file from Python, wins over the value of the file. `aliases` are the names in the file that are read
-    as other names.
+    `option` is the option that names the key (`--vary`); it is empty if the key has its own option. `lines` are the
+    lines of lists, mappings and entries in the file. In Python texts never name files (`opens_files` is False);
+    elsewhere `inputs` opens named files. An option, and a Python value that `overrides` a file, wins over the file's
+    value. `aliases` are the file's names for other names.
     """
 
     name: str = ""
@@ -41,9 +40,9 @@ class Origin:
     aliases: Mapping[str, str] = field(default_factory=dict)
 
     def path(self, *parts: str, subject: Any = None, entry: int | None = None) -> ErrorPath:
-        """The path of an error at a key and its inner parts: `p.yaml`, `line 3`, `w_q`; or `--w-q`.
+        """The path of an error at a key and inside it: `p.yaml`, `line 3`, `w_q`; or `--w-q`.
 
-        `subject` is the list or mapping whose first line is named, or the line of an `entry` of it.
+        The line is the first one of `subject`, a list or mapping, or the line of its `entry`.
         """
         if self.options:
             name = f"{self.option} {parts[0]}" if self.option else option_name(parts[0])
@@ -53,12 +52,12 @@ class Origin:
         return (*((self.name,) if self.name else ()), *((f"line {line}",) if line else ()), *parts)
 
     def place_of_key(self, key: str) -> ErrorPath:
-        """The file and the line of a key of it, as far as they are known."""
+        """The file and the line of its key, if known."""
         line = self.lines.get(key)
         return (*((self.name,) if self.name else ()), *((f"line {line}",) if line else ()))
 
     def of_array(self, value: Any) -> ArrayOrigin:
-        """The origin of an array that was given in this file as nested lists, with the line of each row."""
+        """The origin of an array from nested lists in this file, with the line of each row."""
         lines = [self.lines.get(id(row)) for row in _rows(value)] if self.lines else []
         return ArrayOrigin(self.name, tuple(line for line in lines if line) if all(lines) else ())
 
@@ -79,7 +78,7 @@ PYTHON_OVER_FILE = Origin(opens_files=False, overrides=True)
 
 @dataclass(frozen=True, eq=False)
 class RawValue:
-    """A value as the user gave it, and its origin."""
+    """A user's value and its origin."""
 
     value: Any
     origin: Origin
@@ -87,25 +86,25 @@ class RawValue:
 
 Document = dict[str, RawValue]
 
-KEY_SUFFIX = ".key"  # before the suffix of the key to a work sheet
+KEY_SUFFIX = ".key"  # before the suffix of a work sheet's key file
 PARTS, DECIMAL_COMMA = "parts", "decimal_comma"
-_KEYS = {EXPECTED, PARTS}  # a file with one of them may expect something
+_KEYS = {EXPECTED, PARTS}  # files with one of them may have expected numbers
 _INPUTS = FIELDS.keys() - RESULTS
 
-# The keys of a worked example that are not keys of its problem; `attn compute` ignores them. Those that are shown, and
-# what is expected, hold for every part where they are at the top of the file.
+# The keys of a worked example besides its problem's; `attn compute` ignores them. At the top of a file, results to show
+# and expected numbers hold for every part.
 SHOWN_KEYS = ("show", "cell", "numpy", "arrows")
 PART_KEYS = (*SHOWN_KEYS, "title", "about", EXPECTED)
 ABOUT_KEYS = ("title", "about", "topic", "teaches", "paper", "source")
-_WORDS = ("labels", "text")  # the kinds of fields whose texts have no numbers
-PROBLEM_TEXT = "PROBLEM"  # the name of a problem that is an argument
+_WORDS = ("labels", "text")  # kinds of fields whose texts never have numbers
+PROBLEM_TEXT = "PROBLEM"  # the name of a problem given as an argument
 EXAMPLE_KEYS = (*SHOWN_KEYS, *ABOUT_KEYS, "precision", EXPECTED, PARTS, "together", "curve")
 
 
 def read_document(name: str, inputs: Inputs | None = None) -> Document:
-    """The values of a problem file by their keys, or those of standard input for `-`; of `file#part` those of a part.
+    """The values by key of a problem file, of standard input for `-`, or of a part for `file#part`.
 
-    Files are opened through `inputs`. Raises AttnError where the file is not a problem, or its format can't hold one.
+    `inputs` opens files. Raises AttnError if the file is not a problem, or its format can't hold one.
     """
     inputs = inputs or Inputs()
     name, part = _at_part(name)
@@ -119,12 +118,12 @@ def read_document(name: str, inputs: Inputs | None = None) -> Document:
     document = _document(*formats.read_problem(source), Origin(source.name, path.parent, inputs=inputs))
     if not part:
         return document
-    has_numbers = not formats.formats_of(source)[-1].is_archive  # the parts of a capture are layers, with other numbers
+    has_numbers = not formats.formats_of(source)[-1].is_archive  # a capture's parts are layers with their own numbers
     return _of_part(document, part, source.name, has_numbers=has_numbers)
 
 
 def _at_part(name: str) -> tuple[str, str]:
-    """The file and the part of it in `file#part`; a file of the whole name has precedence.
+    """The file and its part in `file#part`; a file with the whole name has precedence.
 
     >>> _at_part("captured.safetensors#decoder.3.cross"), _at_part("p.yaml"), _at_part("p.yaml#Head #2")
     (('captured.safetensors', 'decoder.3.cross'), ('p.yaml', ''), ('p.yaml', 'Head #2'))
@@ -136,7 +135,7 @@ def _at_part(name: str) -> tuple[str, str]:
 
 
 def names_of_parts(titles: Sequence[str]) -> list[str]:
-    """What names each part of a file after a `#`: its title, or its number where it has none, or others have it too.
+    """The selector of each part after a `#`: its title, or its number if the title is missing or not unique.
 
     >>> names_of_parts(["one head", "", "two heads", "two heads"])
     ['one head', '2', '3', '4']
@@ -145,10 +144,9 @@ def names_of_parts(titles: Sequence[str]) -> list[str]:
 
 
 def _of_part(document: Document, name: str, file: str, *, has_numbers: bool) -> Document:
-    """The document of one part of a file, by its title or its number, which is never another part's title.
+    """The document of one part of a file, by its title or its number; titles have precedence.
 
-    Its title says the file too. Raises UnknownNameError where there is no such part, AttnError where several have the
-    title.
+    Its own title also names the file. Raises UnknownNameError for an unknown part, AttnError if several have the title.
     """
     parts = file_parts(document, file)
     numbers = [number for number, part in enumerate(parts, 1) if part.name == name]
@@ -165,7 +163,7 @@ def _of_part(document: Document, name: str, file: str, *, has_numbers: bool) -> 
 
 
 def is_problem_text(word: str) -> bool:
-    """Whether an argument in place of a file is a problem itself, a mapping in YAML or JSON.
+    """Whether an argument is itself a problem, a mapping in YAML or JSON, instead of a file.
 
     >>> is_problem_text("{query: [[1, 0]], key: [[1, 0]]}"), is_problem_text("p.yaml")
     (True, False)
@@ -174,13 +172,13 @@ def is_problem_text(word: str) -> bool:
 
 
 def read_problem_text(text: str, inputs: Inputs) -> Document:
-    """The values of a problem that is an argument; paths in it are relative to where the program runs."""
+    """The values of a problem given as an argument; its paths are relative to the working folder."""
     source = inputs.of_text(text, PROBLEM_TEXT)
     return _document(*formats.read_problem(source), Origin(source.name, inputs=inputs))
 
 
 def read_decimal_commas(values: Mapping[str, Any]) -> dict[str, Any]:
-    """These keys with numbers where they have texts with decimal commas; lists and mappings are changed in place."""
+    """These keys with numbers for texts with decimal commas; lists and mappings change in place."""
 
     def read(key: str, value: Any) -> Any:
         if key == PARTS and isinstance(value, list):
@@ -192,20 +190,20 @@ def read_decimal_commas(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parse_document(text: str, name: str) -> Document:
-    """The values of a text by their keys; its format is that of the name's suffix, or told by the text itself."""
+    """The values of a text by key; its format follows from the name's suffix, or from the text itself."""
     inputs = Inputs()
     return _document(*formats.read_problem(inputs.of_text(text, name)), Origin(name, inputs=inputs))
 
 
 def _document(values: Mapping[str, Any], lines: formats.Lines, origin: Origin) -> Document:
-    """Each value with its origin, by its own name; under an alias only what may be an array is read."""
+    """Each value with its origin, by its own name; an alias counts only if the value may be an array."""
     arrays = {name: value for name, value in values.items() if not isinstance(value, (bool, int, float, type(None)))}
     keys = {name: key for name, key in own_names(arrays).items() if key in FIELDS and key not in values}
     aliases, expected = dict(keys), values.get(EXPECTED)
     if isinstance(expected, Mapping):
         results = own_names(expected)
         aliases |= {name: result for name, result in results.items() if name != result}
-        if results.keys() != set(results.values()):  # otherwise the same object, by which errors find its line
+        if results.keys() != set(results.values()):  # otherwise the same object, so that errors find its line
             values = {**values, EXPECTED: {results[name]: value for name, value in expected.items()}}
     if values.get(DECIMAL_COMMA) is True:
         values = read_decimal_commas(values)
@@ -214,16 +212,16 @@ def _document(values: Mapping[str, Any], lines: formats.Lines, origin: Origin) -
 
 
 def check_keys(document: Mapping[str, RawValue]) -> None:
-    """Raise UnknownNameError at the first key that neither a problem nor a worked example has."""
+    """Raise UnknownNameError for the first key that belongs neither to a problem nor to a worked example."""
     for key, raw in document.items():
         check_name(key, where=raw.origin.place_of_key(key), others=EXAMPLE_KEYS)
 
 
 def files_of_problems(folder: str) -> list[str]:
-    """The files in a folder, and in the folders in it, whose suffix a problem may have, sorted.
+    """The files in a folder and its subfolders with a problem's suffix, sorted.
 
-    Hidden ones are left out, the keys of work sheets, and pipes, which would be waited for; links to nothing are not.
-    Raises AttnError where a folder can't be read.
+    Hidden files, key files of work sheets, and pipes, which would block, are left out; broken links are not. Raises
+    AttnError if a folder can't be read.
     """
 
     def fail(error: OSError) -> None:
@@ -240,10 +238,10 @@ def files_of_problems(folder: str) -> list[str]:
 
 
 def expects_something(file: str, inputs: Inputs) -> bool:
-    """Whether a file is a problem with the key `expected`, with parts, or, an archive, with entries of results.
+    """Whether a file is a problem with the key `expected`, with parts, or an archive with entries of results.
 
-    An archive of results alone does not: it may be what another file expects. A file does that has a key nearly of
-    such a name: it can't be checked, which is then said.
+    An archive of only results is not: another file may expect it. A file with a key of nearly such a name is: the check
+    then reports the mistake.
     """
     source = inputs.open(file)
     names = _names(source)
@@ -257,7 +255,7 @@ def expects_something(file: str, inputs: Inputs) -> bool:
 
 
 def is_problem(file: str, inputs: Inputs) -> bool:
-    """Whether a file has parts, or a key of a problem that is not a result."""
+    """Whether a file has parts, or a problem's key that is not a result."""
     return not {*_INPUTS, *_KEYS}.isdisjoint(own_names(_names(inputs.open(file))).values())
 
 
@@ -268,14 +266,14 @@ def _names(source: Input) -> set[str]:
 
 @dataclass(frozen=True, eq=False)
 class FilePart:
-    """One part of a file: the keys of its problem, those that are its own, and what is said of it.
+    """One part of a file: the keys of its problem, its own keys, and its description.
 
-    `keys` has what the part does not say from the file, where the file says it for every part.
+    `keys` includes the file's keys for every part, unless the part overrides them.
     """
 
-    name: str  # the title or the number; empty where the file has no parts
-    selector: str  # what names it after the file and a `#`: the name, or the number where others have the name
-    place: str  # the file and the part, as an error names them
+    name: str  # the title or the number; empty without parts
+    selector: str  # its name after the file and a `#`: the name, or the number if the name is not unique
+    place: str  # the file and the part, for errors
     problem: Document
     own: Mapping[str, Any]
     keys: Mapping[str, Any]
@@ -283,15 +281,15 @@ class FilePart:
 
     @property
     def expected(self) -> RawValue:
-        """What is expected of its results, as the file has it; None where nothing is."""
+        """Its expected results, unread; None if there are none."""
         return RawValue(self.keys.get(EXPECTED), self.origin)
 
 
 def file_parts(document: Document, file: str) -> Sequence[FilePart]:
-    """The parts of the document of a file, or all of it as one part.
+    """The parts of a file's document, or all of it as one part.
 
-    An option replaces the key of a part. Raises AttnError where `parts` is not a list of parts, UnknownNameError for a
-    key that a file or a part does not have.
+    An option replaces the key of a part. Raises AttnError if `parts` is not a list of parts, UnknownNameError for an
+    unknown key of a file or a part.
     """
     check_keys(document)
     values = {key: raw.value for key, raw in document.items()}
@@ -311,7 +309,7 @@ def file_parts(document: Document, file: str) -> Sequence[FilePart]:
 
 
 def _part(document: Document, part: Mapping[str, Any], names: tuple[str, str], place: str) -> FilePart:
-    """A part with its name and selector, whose problem has the keys of the file, replaced by those of the part."""
+    """A part with its name and selector; its problem has the file's keys, overridden by the part's."""
     own = {key: value for key, value in part.items() if key not in PART_KEYS}
     for key in own:
         check_name(str(key), where=place, others=PART_KEYS)
@@ -324,19 +322,19 @@ def _part(document: Document, part: Mapping[str, Any], names: tuple[str, str], p
 
 
 def to_text(value: Any) -> str:
-    """A value as text; nothing where it is not given."""
+    """A value as text; empty if it is not given."""
     return "" if value is None else str(value)
 
 
 def checked(value: Any, kind: type, noun: str, place: ErrorPath, hint: str) -> Any:
-    """A value that is a text or a whole number; None where the key is not given. Raises AttnError for others."""
+    """A text or a whole number; None if the key is not given. Raises AttnError for other values."""
     if value is not None and type(value) is not kind:
         raise AttnError(f"is not a {noun}", where=place, hint=hint)
     return value
 
 
 def to_names(value: Any, place: ErrorPath) -> tuple[str, ...]:
-    """The names of results, a list or one alone; none where the key is not given. Raises AttnError for others.
+    """The names of results, a list or a single one; none if the key is not given. Raises AttnError for other values.
 
     >>> to_names("output", ("p.yaml", "together")), to_names(None, ("p.yaml", "show"))
     (('output',), ())

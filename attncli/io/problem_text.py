@@ -1,4 +1,4 @@
-"""A problem as text that can be read again: as YAML, as JSON, as a folder of tables; and one to start from."""
+"""A problem as text that reads back: YAML, JSON or a folder of tables; and a template to start from."""
 
 import io
 import textwrap
@@ -26,9 +26,9 @@ from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec
 from attncli.problem.tokens import TOKEN_KEYS, residual_of_tokens
 from attncli.problem.weights import sizes_of_parts, stored_values
 
-PROBLEM_FILE = "problem.yaml"  # of a folder, beside its arrays
-SAMPLE_SIZE = 1000  # numbers that an array's size as text is estimated by
-COMMENT_COLUMN, TEMPLATE_WIDTH = 22, 80  # where the meaning of a key begins, and where a line ends
+PROBLEM_FILE = "problem.yaml"  # in a folder, next to its arrays
+SAMPLE_SIZE = 1000  # numbers for estimating the size of an array's text
+COMMENT_COLUMN, TEMPLATE_WIDTH = 22, 80  # the column of a key's meaning, and the length of a line
 
 _SHORT_HEAD = "# Remove a # to try a key; attn show KEY explains one, attn init --all has all."
 _HEAD = """\
@@ -42,7 +42,7 @@ _HEAD = """\
 # residual_norm go with token_table; layout is of 3 or 4 axes; page_table and
 # page_size make pages of key and value; cu_seqlens_k needs cu_seqlens.
 """
-# The keys that describe only how arrays and tokens are made or given, which are written in their place.
+# The keys that only describe how arrays and tokens are made or given; the arrays are written instead.
 _HOW_MADE = {
     name
     for name, field in FIELDS.items()
@@ -53,7 +53,7 @@ _MARKS: Mapping[TemplateUse, str] = {"active": "", "optional": "#", "together": 
 
 @dataclass(frozen=True)
 class ExampleValues:
-    """The keys of a worked example that are not keys of its problem: those before the problem, and those after it."""
+    """The keys of a worked example besides its problem's: those before the problem, and those after it."""
 
     before: Mapping[str, Any]
     after: Mapping[str, Any]
@@ -63,12 +63,12 @@ NO_EXAMPLE = ExampleValues({}, {})
 
 
 def problem_yaml(problem: ProblemSpec, example: ExampleValues = NO_EXAMPLE) -> Iterator[str]:
-    """The problem as one YAML file with all its numbers in it, in chunks."""
+    """The problem as one YAML file with all its numbers, in chunks."""
     return yaml_text(_document(values_to_write(problem), example), format_whole)
 
 
 def problem_json(problem: ProblemSpec, example: ExampleValues = NO_EXAMPLE) -> Iterator[str]:
-    """The problem as one JSON file with all its numbers in it, in chunks."""
+    """The problem as one JSON file with all its numbers, in chunks."""
     yield from json_text(_document(values_to_write(problem), example), format_finite=format_whole)
     yield "\n"
 
@@ -94,14 +94,14 @@ def problem_folder(problem: ProblemSpec, example: ExampleValues = NO_EXAMPLE) ->
         elif isinstance(value, np.ndarray):
             files[f"{name}.csv"] = _csv_table(value, labels if name == "embeddings" else None)
             document[name] = f"{name}.csv"
-        elif name != "tokens" or labels is None:  # otherwise embeddings.csv has them
+        elif name != "tokens" or labels is None:  # embeddings.csv has them otherwise
             document[name] = value
     files[PROBLEM_FILE] = yaml_text(_document(document, example))
     return files
 
 
 def problem_sizes(problem: ProblemSpec) -> dict[str, int]:
-    """About the bytes of each array as text, by its key: its first numbers have the mean length of all of them."""
+    """An estimate of the bytes of each array's text, by key, from its first numbers."""
     arrays = {name: value for name, value in values_to_write(problem).items() if isinstance(value, np.ndarray)}
     sizes: dict[str, int] = {}
     for name, array in arrays.items():
@@ -112,18 +112,18 @@ def problem_sizes(problem: ProblemSpec) -> dict[str, int]:
 
 
 def _document(values: Mapping[str, Any], example: ExampleValues) -> dict[str, Any]:
-    """The keys of a problem with those of a worked example around them."""
+    """The keys of a problem, between those of a worked example."""
     return {**example.before, **plain_values(values), **example.after}
 
 
 def values_to_write(problem: ProblemSpec) -> dict[str, Any]:
-    """The keys that describe the problem: arrays, labels, operators, and every other key that is off its default."""
+    """The keys that describe the problem: arrays, labels, operators, and every other key with a non-default value."""
     values: dict[str, Any] = {}
     labels = {"tokens": problem.key_labels}
     if not problem.is_self_attention:
         labels["query_tokens"] = problem.query_labels
     stored = {**stored_values(problem), **labels}
-    if problem.token_table is not None:  # only the rows of the tokens are there: they are written as what they become
+    if problem.token_table is not None:  # it has only the tokens' rows: write their result instead
         stored |= {"residual": residual_of_tokens(problem), **dict.fromkeys(TOKEN_KEYS)}
     if problem.embeddings_source != "embeddings":
         del stored["embeddings"]
@@ -137,7 +137,7 @@ def values_to_write(problem: ProblemSpec) -> dict[str, Any]:
 
 
 def _csv_table(array: Array, labels: tuple[str, ...] | None) -> Iterator[str]:
-    """An array of one or two axes as CSV, a label before each row where there are labels."""
+    """An array of one or two axes as CSV, with a label before each row, if any."""
     table = np.atleast_2d(array.astype(int) if array.dtype.kind == "b" else array)
     if labels is None:
         for rows in format_rows(table, {}, ",", format_whole):
@@ -151,10 +151,10 @@ def _csv_table(array: Array, labels: tuple[str, ...] | None) -> Iterator[str]:
 
 
 def example_values(document: Document, problem: ProblemSpec) -> ExampleValues:
-    """The keys of a worked example in a document that are not those of its problem, which is complete.
+    """The keys of a worked example in a document besides its complete problem's.
 
-    A part has in place of its own keys what its problem has different from the complete one, in numbers: what the part
-    draws, looks up or reads from a file is not drawn, looked up or read again.
+    A part's own keys are replaced by its differences from the complete problem, as numbers: numbers that it draws,
+    looks up or reads from a file are not drawn, looked up or read again.
     """
     values = {key: _value(key, raw) for key, raw in document.items() if key in EXAMPLE_KEYS}
     parts = values.get("parts")
@@ -169,7 +169,7 @@ def example_values(document: Document, problem: ProblemSpec) -> ExampleValues:
 
 
 def _complete_part(base: Document, part: Mapping[str, Any], problem: ProblemSpec, origin: Origin) -> dict[str, Any]:
-    """A part, with the differences of its problem from the complete one in place of its first own key."""
+    """A part, with its differences from the complete problem at the position of its first own key."""
     own = {key: RawValue(value, origin) for key, value in part.items() if key in FIELDS}
     differences = plain_values(_differences(problem, assemble(base | own))) if own else {}
     completed: dict[str, Any] = {}
@@ -179,7 +179,7 @@ def _complete_part(base: Document, part: Mapping[str, Any], problem: ProblemSpec
 
 
 def _value(key: str, raw: RawValue) -> Any:
-    """The value of a key of an example; what is expected has numbers in place of files, which may be elsewhere."""
+    """The value of an example's key; expected values have numbers instead of files, which may be elsewhere."""
     value = raw.value
     if key != EXPECTED:
         return _plain(value)
@@ -195,7 +195,7 @@ def _value(key: str, raw: RawValue) -> Any:
 
 
 def _differences(problem: ProblemSpec, other: ProblemSpec) -> dict[str, Any]:
-    """The keys to write of another problem that a problem has not, or has different; None where the other has none."""
+    """Another problem's keys that are missing or different in a problem; None for keys that the other lacks."""
     values, other_values = values_to_write(problem), values_to_write(other)
     missing = {key: None for key in values if key not in other_values}
     return missing | {
@@ -217,12 +217,12 @@ def _is_same(value: Any, other: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """A value as it was read, an array without its labels."""
+    """A value as read, an array without labels."""
     return value.array if isinstance(value, GivenArray) else value
 
 
 def problem_template(*, every_key: bool) -> str:
-    """The text of a problem in YAML to start from, or one with every key by its panel; most keys are commented out."""
+    """A YAML template of a problem, or one with every key by panel; most keys are commented out."""
     if not every_key:
         fields = [field for field in FIELDS.values() if field.template == "active" or _is_tried_first(field)]
         return "\n".join([_SHORT_HEAD, *(line for field in fields for line in _template_lines(field)), ""])
@@ -234,12 +234,12 @@ def problem_template(*, every_key: bool) -> str:
 
 
 def _is_tried_first(field: Field) -> bool:
-    """Whether the short template has a key commented out: it is used often, and needs no other key."""
+    """Whether the short template has a key commented out: it is common, and needs no other key."""
     return field.is_common and field.template == "optional" and field.panel not in (INPUTS, RANDOM)
 
 
 def _template_lines(field: Field) -> Iterator[str]:
-    """A key with its example, and its meaning next to it, wrapped; below it where the example is long."""
+    """A key with its example, and its wrapped meaning next to it, or below a long example."""
     key = f"{_MARKS[field.template]}{field.name}: {field.example}"
     meaning = textwrap.wrap(_meaning(field), TEMPLATE_WIDTH - COMMENT_COLUMN - len("  # "), break_on_hyphens=False)
     if len(key) > COMMENT_COLUMN:
@@ -250,7 +250,7 @@ def _template_lines(field: Field) -> Iterator[str]:
 
 
 def _meaning(field: Field) -> str:
-    """The help of a key, with its choices, or where they are listed."""
+    """The help of a key, with its choices, or the command that lists them."""
     if field.kind in taken_kinds():
         return f"{field.help} (attn list {field.kind})"
     missing = [word for word in field.words if word not in field.help]

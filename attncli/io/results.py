@@ -1,4 +1,4 @@
-"""Results as problem files: the problem that a result of `--json` answers, whose numbers and files are read again."""
+"""Results as problem files: the problem of a `--json` result, with its numbers and files read again."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,22 +15,22 @@ from attncli.problem.fields import option_name
 from attncli.problem.spec import FIELDS
 from attncli.problem.tokens import RESIDUAL_NORM, TOKEN_KEYS, TOKEN_NORM, normalized_vectors
 
-OWN_FORMATS = "attn."  # the beginning of the formats of all that --json writes
+OWN_FORMATS = "attn."  # the prefix of the formats that --json writes
 FORMAT = f"{OWN_FORMATS}result/1"
 PIPELINE = "pipeline"
 PROBLEM, VALUE, FILE, SHAPE, CONVENTION = "problem", "value", "file", "shape", "convention"
-_DESCRIPTION = {VALUE, FILE, SHAPE, "option", "generator"}  # the keys that an array has in a result
-# Tables of which a result has the rows of the tokens alone, and which are added.
+_DESCRIPTION = {VALUE, FILE, SHAPE, "option", "generator"}  # an array's keys in a result
+# Tables that are added; a result has only the tokens' rows of them.
 _OF_TOKENS = ("token_table", "token_types", "token_positions")
-# What decides how numbers are drawn: a result has those that were.
+# Keys about drawing numbers: a result has the drawn ones.
 _OF_DRAWING = ("seed", "generator", "init", "token_count", "dim")
 
 
 def problem_of_result(content: Mapping[str, Any], name: str, folder: Path) -> Mapping[str, Any]:
-    """The values of a problem as a file of problems has them; of a result, or the `problem` of one, those in it.
+    """The values of a problem in a problem file's form; for a result, or its `problem`, the values in it.
 
-    Files that a result names are looked for in its folder, then in the current one. Raises AttnError where a result
-    has neither the numbers of an array nor a file of them.
+    Files that a result names are searched in its folder, then in the current one. Raises AttnError if a result has
+    neither an array's numbers nor a file.
     """
     is_result = content.get("format") == FORMAT and isinstance(content.get(PROBLEM), Mapping)
     if not is_result and str(content.get("format")).startswith(OWN_FORMATS):
@@ -41,7 +41,7 @@ def problem_of_result(content: Mapping[str, Any], name: str, folder: Path) -> Ma
         return content
     convention = values.pop(CONVENTION, None)
     if convention is not None and not isinstance(convention, Mapping):
-        values[CONVENTION] = convention  # no key of a problem, which is said where keys are checked
+        values[CONVENTION] = convention  # not a key of a problem, which a later check reports
     values = _with_residual(values, name)
     pipeline = content.get(PIPELINE)
     shown = pipeline if isinstance(pipeline, Mapping) else {}
@@ -51,7 +51,7 @@ def problem_of_result(content: Mapping[str, Any], name: str, folder: Path) -> Ma
 
 
 def _as_given(key: str, value: Any, shown: str) -> Any:
-    """An operator without the defaults that a result adds to what was given, which its pipeline shows.
+    """An operator as given, from the result's pipeline, without the defaults that a result adds.
 
     >>> _as_given("normalize", "softmax:temperature=1", "softmax")
     'softmax'
@@ -72,7 +72,7 @@ def _is_description(value: Any) -> bool:
 
 
 def _value(value: Any, where: tuple[str, ...], option: str, folder: Path) -> Any:
-    """A value with the numbers, or the names of files, in place of descriptions, also among those of an operator."""
+    """A value with numbers, or names of files, instead of descriptions, also inside an operator."""
     if not isinstance(value, Mapping):
         return value
     if not _is_description(value):
@@ -85,14 +85,14 @@ def _value(value: Any, where: tuple[str, ...], option: str, folder: Path) -> Any
 
 
 def _file(text: str, folder: Path) -> str:
-    """The name of a file from the folder of a result: it may be that of a file of the current folder."""
+    """The name of a file relative to a result's folder; the file may be in the current folder."""
     path, _ = locate(text, folder)
     is_elsewhere = not is_there(folder / path_of(path)) and is_there(path_of(path))
     return str(Path.cwd() / text) if is_elsewhere else text
 
 
 def _with_residual(values: dict[str, Any], where: str) -> dict[str, Any]:
-    """The values with the vectors of the tokens in place of tables of which a result has their rows alone."""
+    """The values with the tokens' vectors instead of tables, as a result has only the tokens' rows."""
     table, *others = (_numbers(values.get(key)) for key in _OF_TOKENS)
     if table is None:
         return values
@@ -109,7 +109,7 @@ def _with_residual(values: dict[str, Any], where: str) -> dict[str, Any]:
 
 
 def _norm_of_vectors(norm: Any, path: tuple[str, ...]) -> Operator:
-    """The norm of the vectors of tokens; raises AttnError where its numbers are in files, which are not read here."""
+    """The norm of the tokens' vectors; raises AttnError if its numbers are in files, which are not read here."""
     name, given = read_named(norm, path) if isinstance(norm, str) else next(iter(norm.items()))
     given = {key: _value(entry, path, option_name(TOKEN_NORM), Path()) for key, entry in given.items()}
     if any(isinstance(value, str) for value in given.values()):
@@ -119,5 +119,5 @@ def _norm_of_vectors(norm: Any, path: tuple[str, ...]) -> Operator:
 
 
 def _numbers(value: Any) -> Array | None:
-    """The numbers in a description; None where it has none, or a value is not a number."""
+    """The numbers in a description; None if it has none, or a value is not a number."""
     return np.array(value[VALUE], dtype=np.float64) if _is_description(value) and VALUE in value else None

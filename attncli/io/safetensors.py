@@ -1,4 +1,4 @@
-"""Tensors in `.safetensors` files, mapped into memory, and written; their own library checks the header."""
+"""Tensors in `.safetensors` files: mapped into memory, and written; the library safetensors checks the header."""
 
 import json
 import math
@@ -18,13 +18,13 @@ from attncli.io.npy import byte_count, map_array, to_labelled
 from attncli.io.paths import opening
 from attncli.problem.arrays import EncodedArray, GivenArray
 
-_POINTER = b"version https://git-lfs"  # how a file begins in whose place Git LFS has another
-_METADATA = "__metadata__"  # the entry of the header that is not a tensor
+_POINTER = b"version https://git-lfs"  # the beginning of a Git LFS pointer
+_METADATA = "__metadata__"  # the header's entry that is not a tensor
 _MAX_HEADER_SIZE = 10**8  # bytes; the library refuses longer headers
-# The types of 8 bits that numbers are computed in, by their names in a file; scales alone are of another one.
+# The 8-bit types for computing, by their names in a file; only scales have another one.
 FLOAT8_NAMES = {"F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2"}
 
-# The types of a .safetensors file, as NumPy reads their bytes.
+# The types of a .safetensors file, with NumPy's types for their bytes.
 _TYPES = {
     "BOOL": "?",
     **{f"{sign}{8 * size}": f"<{sign.lower()}{size}" for sign in "IU" for size in (1, 2, 4, 8)},
@@ -37,10 +37,10 @@ _TYPES = {
 
 
 class _SafetensorsReader(ArchiveReader):
-    """Reads the tensors of a file: of those that are not read only the header is read."""
+    """Reads tensors of a file; for others only the header is read."""
 
     def rows(self, source: Input, entry: str) -> EncodedArray | GivenArray:
-        """A tensor as the file has it, where that is not as NumPy has it, so that rows can be read alone."""
+        """A tensor, encoded if NumPy lacks its type, so that single rows can be read."""
         found, index = self.find(source, entry)
         return found.open(index) if isinstance(found, _Tensor) else self.array(source, entry)
 
@@ -49,14 +49,14 @@ class _SafetensorsReader(ArchiveReader):
         return _header(source)[0]
 
     def problem(self, source: Input) -> tuple[Mapping[str, Any], Lines]:
-        """The values of the entries, or of a capture the parts of its layers."""
+        """The values of the entries, or for a capture its layers as parts."""
         capture = capture_of(self.metadata(source), source.name)
         return super().problem(source) if capture is None else (problem_of(capture, source), {})
 
 
 @dataclass(frozen=True)
 class _Tensor(ArchiveEntry):
-    """An array in a `.safetensors` file: where its bytes are."""
+    """An array in a `.safetensors` file: the position of its bytes."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -64,7 +64,7 @@ class _Tensor(ArchiveEntry):
 
     @property
     def size_in_memory(self) -> int:
-        """The bytes that are allocated when it is read; a floating type of NumPy's stays in the file."""
+        """The bytes that are allocated when it is read; NumPy's floating types stay in the file."""
         if self.dtype in _DECODED:
             return 4 * math.prod(self.shape)
         return 0 if self.dtype.startswith("F") or self.dtype == "BOOL" else 8 * math.prod(self.shape)
@@ -75,7 +75,7 @@ class _Tensor(ArchiveEntry):
         return ArrayDescription(self.name, self.shape, self.dtype)
 
     def read(self, index: Index = WHOLE) -> GivenArray:
-        """The array or its part, mapped from the file."""
+        """The array or its slice, mapped from the file."""
         found = self.open(index)
         if isinstance(found, GivenArray):
             return found
@@ -83,7 +83,7 @@ class _Tensor(ArchiveEntry):
         return GivenArray(found.decode(found.stored), dtype=found.dtype)
 
     def open(self, index: Index = WHOLE) -> EncodedArray | GivenArray:
-        """The array or its part, mapped from the file, and not decoded."""
+        """The array or its slice, mapped from the file, not decoded."""
         where = self.where
         if self.dtype not in _TYPES:
             raise AttnError(f"holds numbers of type {self.dtype}", where=where, hint=f"expected {', '.join(_TYPES)}")
@@ -98,7 +98,7 @@ class _Tensor(ArchiveEntry):
 
 @cache
 def numbers_of(name: str) -> Array:
-    """The number of each code of a type of 8 bits, [256] in float32; E8M0 has powers of two.
+    """The number of each code of an 8-bit type, [256] in float32; E8M0 has powers of two.
 
     Source: OCP Microscaling Formats 1.0, §5.4.1.
 
@@ -112,17 +112,17 @@ def numbers_of(name: str) -> Array:
 
 
 def _decode_bfloat16(stored: Array) -> Array:
-    """The numbers whose first 16 bits are stored, in float32."""
+    """The numbers, in float32, whose first 16 bits are stored."""
     return (stored.astype(np.uint32) << 16).view(np.float32)
 
 
 def _decode_float8(name: str, stored: Array) -> Array:
-    """The numbers of codes of 8 bits, in float32."""
+    """The numbers of 8-bit codes, in float32."""
     numbers: Array = numbers_of(name)[stored]
     return numbers
 
 
-# The types that NumPy does not have: what makes numbers in float32 of what is stored.
+# The types that NumPy lacks, with decoders to float32.
 _DECODED: Mapping[str, Callable[[Array], Array]] = {
     "BF16": _decode_bfloat16,
     **{name: partial(_decode_float8, name) for name in (*FLOAT8_NAMES, "F8_E8M0")},
@@ -145,7 +145,7 @@ def _header(source: Input) -> tuple[Mapping[str, str], Mapping[str, ArchiveEntry
             length = int.from_bytes(stream.read(8), "little")
             header = stream.read(length) if length <= _MAX_HEADER_SIZE else b""
         if source.content is not None:
-            check: Callable[[bytes], object] = deserialize  # the package does not say its type
+            check: Callable[[bytes], object] = deserialize  # the package has no type hint
             check(source.content)
         else:
             with safe_open(source.path, "np"):
@@ -161,36 +161,36 @@ def _header(source: Input) -> tuple[Mapping[str, str], Mapping[str, ArchiveEntry
         if source.head().startswith(_POINTER):
             hint = "git lfs pull fetches it"
             raise AttnError("is a pointer of Git LFS, without the tensors", where=source.name, hint=hint) from None
-        raise AttnError(f"is not a sound .safetensors file ({error})", where=source.name) from None
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):  # another program has written to it meanwhile
-        raise AttnError("is not a sound .safetensors file", where=source.name) from None
+        raise AttnError(f"is not a valid .safetensors file ({error})", where=source.name) from None
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):  # another program wrote to it meanwhile
+        raise AttnError("is not a valid .safetensors file", where=source.name) from None
 
 
 READER = _SafetensorsReader(_tensors)
 
 
 def _codes(numbers: Array, name: str) -> Array:
-    """The codes of finite numbers of a type of 8 bits, the sign in the highest bit."""
+    """The codes of finite numbers of an 8-bit type, with the sign in the highest bit."""
     magnitudes = float8_numbers(name)[: 2**7]
     codes = np.searchsorted(magnitudes[np.isfinite(magnitudes)], abs(numbers))
     return np.asarray(codes + 2**7 * np.signbit(numbers)).astype(np.uint8)
 
 
 def write_safetensors(stream: IO[bytes], arrays: Mapping[str, Array], precision: Precision) -> None:
-    """Write the arrays as tensors under their names; numbers of bfloat16 and float8, held as float32, as what they are.
+    """Write the arrays as tensors under their names; bfloat16 and float8 numbers, held as float32, in their own type.
 
-    Raises AttnError where the package safetensors is missing, or has no type for an array.
+    Raises AttnError if the package safetensors is missing, or has no type for an array.
     """
-    _write(stream, {name: GivenArray(array, dtype=precision.name) for name, array in arrays.items()}, None)
+    write_tensors(stream, {name: GivenArray(array, dtype=precision.name) for name, array in arrays.items()})
 
 
 def write_capture(stream: IO[bytes], capture: Capture, tensors: Mapping[str, GivenArray]) -> None:
-    """Write a capture and the tensors that its layers name, each in its own type; raises as `write_safetensors`."""
-    _write(stream, tensors, capture.metadata())
+    """Write a capture and its layers' tensors, each in its own type; raises like `write_safetensors`."""
+    write_tensors(stream, tensors, capture.metadata())
 
 
-def _write(stream: IO[bytes], arrays: Mapping[str, GivenArray], metadata: dict[str, str] | None) -> None:
-    """Write tensors and metadata."""
+def write_tensors(stream: IO[bytes], arrays: Mapping[str, GivenArray], metadata: dict[str, str] | None = None) -> None:
+    """Write tensors, each in its own type, and metadata; raises as `write_safetensors`."""
     try:
         from safetensors import TensorSpec, serialize  # noqa: PLC0415 - an optional extra
     except ImportError:

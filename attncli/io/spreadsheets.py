@@ -23,19 +23,19 @@ from attncli.numbers.parsing import TypedNumber
 from attncli.problem.arrays import GivenArray
 from attncli.problem.fields import EXPECTED
 
-PROBLEM_SHEET = "attn"  # hidden: lines of YAML in column A, and beside it a path, a sheet and a cell in each row
-DECIMALS = 6  # of numbers that formulas of a student compute, where none is typed in
-_PRECISE = 10  # decimals that nobody types
+PROBLEM_SHEET = "attn"  # hidden: lines of YAML in column A, then a path, a sheet and a cell in each row
+DECIMALS = 6  # of numbers from students' formulas, if none is typed
+_PRECISE = 10  # more decimals than anybody types
 _CELL = re.compile(r"[A-Z]{1,3}[1-9][0-9]{0,5}", re.ASCII)
 
 Place = tuple[list[str | int], str, str]  # the path of a number in the problem, its sheet and its cell
 
 
 class _SpreadsheetReader(Reader):
-    """Reads workbooks as spreadsheet programs save them: the numbers, not the formulas."""
+    """Reads saved workbooks: the numbers, not the formulas."""
 
     def array(self, source: Input, entry: str) -> GivenArray:
-        """The table of the only sheet, or of the one that is named; of a work sheet an array of its problem."""
+        """The table of the only sheet, or of the named one; for a work sheet an array of its problem."""
         book = _open(source)
         if PROBLEM_SHEET in book.sheetnames:
             values, lines = self.problem(source)
@@ -53,7 +53,7 @@ class _SpreadsheetReader(Reader):
         return tables.READER.array(table, entry.partition(name)[2])
 
     def problem(self, source: Input) -> tuple[Mapping[str, Any], Lines]:
-        """The problem of a work sheet with the numbers that its cells have: inputs as they are now, and the answers."""
+        """The problem of a work sheet with its cells' numbers: current inputs, and the answers."""
         book = _open(source)
         if PROBLEM_SHEET not in book.sheetnames:
             hint = f"name a sheet of it: --embeddings '{source.name}#{book.sheetnames[0]}'"
@@ -71,7 +71,7 @@ class _SpreadsheetReader(Reader):
                 own = [(path, value) for path, value in found if path[:2] == [EXPECTED, name]]
                 for (path, _), number in zip(own, _typed([value for _, value in own]), strict=True):
                     _put(values, path, number)
-        except (AttnError, ValueError, LookupError, TypeError):  # no YAML, no path, no cell, or other lists
+        except (AttnError, ValueError, LookupError, TypeError):  # invalid YAML, path or cell, or different lists
             hint = "copy the answers into the work sheet as it was handed out"
             raise AttnError(f"its hidden sheet {PROBLEM_SHEET!r} was changed", where=source.name, hint=hint) from None
         return values, {}
@@ -92,38 +92,38 @@ READER = _SpreadsheetReader()
 
 
 def _open(source: Input) -> Any:
-    """The workbook of an input; raises AttnError where it is damaged, or openpyxl is missing."""
+    """The workbook of an input; raises AttnError if it is damaged, or openpyxl is missing."""
     try:
         import openpyxl  # noqa: PLC0415 - an extra
     except ImportError:
         raise missing_package("openpyxl", "sheet", source.name) from None
     try:
-        with redirect_stdout(io.StringIO()), warnings.catch_warnings():  # openpyxl prints what is out of range
-            warnings.simplefilter("ignore")  # of a damaged part, without which the file is read or is an error
+        with redirect_stdout(io.StringIO()), warnings.catch_warnings():  # openpyxl prints values out of range
+            warnings.simplefilter("ignore")  # about damaged parts: the file is read without them, or raises an error
             return openpyxl.load_workbook(io.BytesIO(source.read()), data_only=True)
     except AttnError:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever openpyxl raises where a file is damaged
+    except Exception as error:  # noqa: BLE001 - openpyxl may raise anything for a damaged file
         hint = "open it in a spreadsheet program, and save it as .xlsx"
-        raise AttnError(f"is not a sound spreadsheet ({type(error).__name__})", where=source.name, hint=hint) from None
+        raise AttnError(f"is not a valid spreadsheet ({type(error).__name__})", where=source.name, hint=hint) from None
 
 
 def _rows(page: Any) -> Iterator[list[Any]]:
-    """The rows of a sheet that have anything."""
+    """The rows of a sheet that are not empty."""
     for row in page.iter_rows(values_only=True):
         if any(value is not None for value in row):
             yield ["" if value is None else value for value in row]
 
 
 def _parts(page: Any) -> tuple[str, list[Place]]:
-    """The YAML of a hidden sheet, and the places of the numbers."""
+    """The YAML of a hidden sheet, and the cells of the numbers."""
     rows = list(page.iter_rows(min_col=1, max_col=4, values_only=True))
     text = "\n".join(str(row[0]) for row in rows if row[0] is not None) + "\n"
     return text, [(_path(row[1]), str(row[2]), _cell_name(row[3])) for row in rows if row[1]]
 
 
 def _path(text: Any) -> list[str | int]:
-    """The path of a number; raises ValueError or TypeError where a text is none."""
+    """The path of a number; raises ValueError or TypeError for other texts."""
     path = json.loads(text)
     if not isinstance(path, list) or not path or not all(type(part) is str or _is_position(part) for part in path):
         raise ValueError(text)
@@ -131,7 +131,7 @@ def _path(text: Any) -> list[str | int]:
 
 
 def _is_position(part: Any) -> bool:
-    """Whether a part of a path is a position in a list."""
+    """Whether an element of a path is a position in a list."""
     return type(part) is int and part >= 0
 
 
@@ -143,13 +143,13 @@ def _cell_name(name: Any) -> str:
 
 
 def _value(book: Any, sheet: str, cell: str) -> Any:
-    """What a cell has; nothing where a student has removed its sheet."""
+    """The value of a cell; None if a student has removed its sheet."""
     value = book[sheet][cell].value if sheet in book.sheetnames else None
     return value if value is None or isinstance(value, (int, float)) else str(value).strip() or None
 
 
 def _put(values: Any, path: Sequence[str | int], value: Any) -> None:
-    """Put a value into nested lists and mappings, in place of one that is there; raises LookupError where none is."""
+    """Replace an existing value in nested lists and mappings; raises LookupError if there is none."""
     for part in path[:-1]:
         values = values[part]
     if isinstance(values, Mapping) and path[-1] not in values:
@@ -160,7 +160,7 @@ def _put(values: Any, path: Sequence[str | int], value: Any) -> None:
 def _typed(values: Sequence[Any]) -> list[Any]:
     """The answers of a result as numbers that know their digits.
 
-    Those that formulas compute have as many decimals as those that are typed in.
+    Answers from formulas have as many decimals as typed ones.
     """
     numbers = [value for value in values if isinstance(value, (int, float))]
     is_typed = [value == round(value, _PRECISE) for value in numbers]
@@ -170,7 +170,7 @@ def _typed(values: Sequence[Any]) -> list[Any]:
 
 
 def _decimals(value: float) -> int:
-    """The decimals of a number as it is typed."""
+    """The decimals of a typed number."""
     return len(f"{value:.{_PRECISE}f}".rstrip("0").partition(".")[2])
 
 

@@ -1,8 +1,7 @@
 """Tables in text files, `.csv`, `.tsv` and `.txt`, as arrays with labels.
 
-Large tables of plain numbers, with a header, labels, both or neither, are parsed by a library, block by block. Tables
-with quotes, other cells or rows of several lengths are left to `csv.py`, which reads the whole file again and raises
-the errors.
+A library parses large tables of plain numbers, with a header, labels, both or neither, block by block. For quotes,
+other cells or rows of different lengths `csv.py` reads the whole file again, and raises the errors.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,23 +19,23 @@ from attncli.io.inputs import Input
 from attncli.io.paths import opening
 from attncli.problem.arrays import ArrayOrigin, GivenArray
 
-MIN_SIZE = 2**14  # bytes: a smaller table is parsed by csv.py at once
-HEAD_SIZE, HEAD_ROWS = 2**12, 3  # bytes that the layout is found in, of as many rows at least
+MIN_SIZE = 2**14  # bytes: csv.py parses smaller tables directly
+HEAD_SIZE, HEAD_ROWS = 2**12, 3  # bytes, and at least rows, for finding the layout
 BLOCK_SIZE = 2**20  # bytes
 NUMERALS = csv.NUMERALS.encode() + b"\t\n"
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # some editors begin UTF-8 text with it
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # some editors write it before UTF-8 text
 
 Loads = Callable[[bytes], Any]
 
 
 class _TableReader(Reader):
-    """Reads tables whose cells have one delimiter between them; without it the first one that their rows have."""
+    """Reads tables with one delimiter between cells, by default the first one in their rows."""
 
     def __init__(self, delimiter: str | None = None) -> None:
         self.delimiter = delimiter
 
     def array(self, source: Input, entry: str) -> GivenArray:
-        """The numbers and labels of a table; the error names the line of a cell that is not a number."""
+        """The numbers and labels of a table; an error names the line of a cell that is not a number."""
         index = split_slices_alone(entry, source.name, "a table has no entries")
         table = read_fast(source, self.delimiter) or csv.read(source.text(), source.name, self.delimiter)
         origin = ArrayOrigin(source.name, table.lines)
@@ -44,14 +43,13 @@ class _TableReader(Reader):
         return take_labelled(whole, index, source.name)
 
     def descriptions(self, source: Input) -> list[ArrayDescription]:
-        """The description of the table; all of it is read, because nothing else says how large it is."""
+        """The description of the table, which must be read completely for its size."""
         return [describe_array("", self.array(source, ""))]
 
     def expected(self, source: Input) -> Any:
-        """The rows, by their labels where each has one of its own; the numbers know the digits typed.
+        """The rows, by label if labels are unique; the numbers know their typed digits.
 
-        Where the columns have names it is an array of objects with labels. However large a table is, it is read cell
-        by cell.
+        With column names it is an array of objects with labels. Even a large table is read cell by cell.
         """
         rows, table = csv.typed_rows(source.text(), source.name, self.delimiter)
         labels = None if table.labels is None or len(set(table.labels)) < len(table.labels) else table.labels
@@ -65,16 +63,16 @@ READER, TAB_READER = _TableReader(), _TableReader("\t")
 
 
 def _names_of_columns(table: csv.Table) -> tuple[str, ...] | None:
-    """The names in the header of a table; None where it only counts the columns, as in `,0,1,2`, or one has no name."""
+    """The names in the header of a table; None if it only counts columns, as in `,0,1,2`, or a name is missing."""
     names = table.columns
     is_counted = names == tuple(map(str, range(table.numbers.shape[1])))
     return names if names is not None and all(names) and not is_counted else None
 
 
 def read_fast(source: Input, delimiter: str | None = None) -> csv.Table | None:
-    """The table in an input; None where it is small, or has anything but numbers and labels.
+    """The table in an input; None if it is small, or has cells other than numbers and labels.
 
-    Raises AttnError where the input can't be read, or is larger than its limit.
+    Raises AttnError if the input can't be read, or is larger than its limit.
     """
     with source.open() as stream, opening(source.name):
         if stream.seek(0, SEEK_END) < MIN_SIZE:
@@ -103,7 +101,7 @@ def read_fast(source: Input, delimiter: str | None = None) -> csv.Table | None:
 
 
 def _head(source: Input) -> bytes:
-    """The first lines: one row may be longer than all that is needed of others."""
+    """The first lines; a single row may be longer than HEAD_SIZE."""
     lines, size, rows = list[bytes](), 0, 0
     with source.open() as stream, opening(source.name):
         for line in stream:
@@ -116,7 +114,7 @@ def _head(source: Input) -> bytes:
 
 
 def _check_characters(source: Input) -> None:
-    """Raise ValueError where the file has a control character that a table may not have."""
+    """Raise ValueError if the file has a control character that tables don't allow."""
     forbidden = [character.encode() for character in csv.CONTROL_CHARACTERS]
     with source.open() as stream:
         for block in iter(partial(stream.read, BLOCK_SIZE), b""):
@@ -125,11 +123,11 @@ def _check_characters(source: Input) -> None:
 
 
 def _numbers(source: Input, layout: csv.Layout, labels: list[str], *, has_comments: bool) -> Array:
-    """The numbers; labels are appended to the list. Raises ValueError where a line has anything else."""
+    """The numbers; appends labels to the list. Raises ValueError if a line has anything else."""
     loads = _orjson() if layout.delimiter != " " else None
     has_header = layout.columns is not None
     if loads is None and not layout.has_labels and not has_comments and source.content is None:
-        # NumPy is fastest where it opens the file itself.
+        # NumPy is fastest if it opens the file itself.
         return _by_numpy(source.path, layout.delimiter, encoding="utf-8-sig", skiprows=int(has_header))
     parts: list[Array] = []
     for block in _blocks(source):
@@ -143,7 +141,7 @@ def _numbers(source: Input, layout: csv.Layout, labels: list[str], *, has_commen
 
 
 def _lines_of_rows(source: Input, count: int, layout: csv.Layout) -> Sequence[int]:
-    """The line of each of so many rows; as many as there are lines that are neither empty nor comments."""
+    """The line number of each of so many rows, skipping empty lines and comments."""
     header = 0 if layout.columns is None else 1
     with source.open() as stream:
         ends = sum(block.count(b"\n") for block in iter(partial(stream.read, BLOCK_SIZE), b""))
@@ -160,7 +158,7 @@ def _is_no_row(line: bytes) -> bool:
 
 
 def _blocks(source: Input) -> Iterator[bytes]:
-    """The lines of a file, some of them at a time."""
+    """The lines of a file, in blocks."""
     with source.open() as stream:
         rest = stream.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
         while part := stream.read(BLOCK_SIZE):
@@ -174,7 +172,7 @@ def _blocks(source: Input) -> Iterator[bytes]:
 
 
 def _split_labels(lines: bytes, delimiter: bytes, labels: list[str]) -> bytes:
-    """The lines without their first cells, which are appended to the labels."""
+    """The lines without their first cells, which it appends to the labels."""
     if b'"' in lines:
         raise ValueError
     cells = [line.partition(delimiter) for line in lines.split(b"\n") if line.strip()]
@@ -195,7 +193,7 @@ def _by_text(lines: bytes, delimiter: str) -> Array:
 
 
 def _orjson() -> Loads | None:
-    """The parser of orjson, where it is installed."""
+    """The parser of orjson, if it is installed."""
     try:
         import orjson  # noqa: PLC0415 - an optional extra
     except ImportError:
@@ -214,12 +212,12 @@ def _by_orjson(loads: Loads, lines: bytes, delimiter: str) -> Array:
         numbers = np.array(loads(cells), dtype=np.float64)
     except ValueError:
         return _by_text(lines, delimiter)
-    loses_sign = not numbers.all() and (b"-0," in cells or b"-0]" in cells)  # -0 is a whole number, which has no sign
+    loses_sign = not numbers.all() and (b"-0," in cells or b"-0]" in cells)  # orjson reads -0 as an integer
     return _by_text(lines, delimiter) if loses_sign else numbers.reshape(-1, _row_length(lines, delimiter))
 
 
 def _row_length(lines: bytes, delimiter: str) -> int:
-    """The number of cells in each line; raises ValueError where they differ."""
+    """The number of cells in each line; raises ValueError if lines differ."""
     characters, end = np.frombuffer(lines, np.uint8), ord("\n")
     between = np.append(characters[(characters == end) | (characters == ord(delimiter))], np.uint8(end))
     ends = between == end

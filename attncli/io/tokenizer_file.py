@@ -1,4 +1,4 @@
-"""The file tokenizer.json of a model, which the package tokenizers reads: when a sentence is split, and not before."""
+"""A model's tokenizer.json, which the package tokenizers reads only when a sentence is split."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,23 +10,23 @@ from attncli.io.inputs import Inputs
 from attncli.io.paths import name_of_path, opening, path_of
 from attncli.problem.tokens import encode
 
-MAX_SIZE = 2**27  # bytes: the largest known have a fifth of it
+MAX_SIZE = 2**27  # bytes: five times the largest known ones
 
 
 @dataclass(frozen=True, eq=False)
 class TokenizerFile:
-    """A tokenizer in a file, which is opened where a text is split."""
+    """A tokenizer in a file, which opens to split a text."""
 
     name: str
     folder: Path
     inputs: Inputs
 
     def split(self, text: str) -> tuple[list[int], tuple[str, ...]]:
-        """The numbers and labels of the tokens of a text; raises AttnError as `_read`."""
+        """The numbers and labels of the tokens of a text; raises AttnError like `_read`."""
         return encode(self._read(), text)
 
     def _read(self) -> Any:
-        """The tokenizer; raises AttnError where the package is not installed, or the file has none."""
+        """The tokenizer; raises AttnError if the package is not installed, or the file has none."""
         try:
             from tokenizers import Tokenizer  # noqa: PLC0415 - an optional extra
         except ImportError:
@@ -38,9 +38,9 @@ class TokenizerFile:
         if not path.is_file():
             raise AttnError("is not a file", where=name, hint="name a file tokenizer.json")
         if size > MAX_SIZE:
-            raise AttnError(f"has {format_bytes(size)}; a tokenizer has {format_bytes(MAX_SIZE)} at most", where=name)
+            raise AttnError(f"has {format_bytes(size)}; a tokenizer has at most {format_bytes(MAX_SIZE)}", where=name)
         source = self.inputs.open(self.name, self.folder)
-        if b"\0" in source.head():  # a file without blocks, which would be read whole
+        if b"\0" in source.head():  # for example a sparse file, which would be read whole
             raise AttnError("is not text", where=name, hint="expected a tokenizer.json")
         try:
             return Tokenizer.from_str(source.text())

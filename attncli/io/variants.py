@@ -1,4 +1,4 @@
-"""Variants of a problem: what varies, keys or parameters of operators, and each combination of values as a problem."""
+"""Variants of a problem: varied keys or operators' parameters, and each combination of values as a problem."""
 
 import math
 import re
@@ -25,24 +25,24 @@ from attncli.problem.numbers import is_number
 from attncli.problem.operators import PendingRandom
 from attncli.problem.spec import DEFAULTS, FIELDS, OPERATOR_FIELDS, ProblemSpec
 
-NOT_GIVEN = "null"  # as in a problem file: the key is as if it were not given
-NUMBERS = ("integer", "number")  # the kinds of values of which several may be given between commas
+NOT_GIVEN = "null"  # as in a problem file: the key is not given
+NUMBERS = ("integer", "number")  # kinds whose values may be separated by commas
 VARY = "--vary"
-MAX_VARIANTS = 10_000  # nobody reads more of them, and all of their results are in memory
-NAMED = ("word", "flag", "boolean")  # the kinds of values that are names, as operators are
+MAX_VARIANTS = 10_000  # nobody reads more, and all results are in memory
+NAMED = ("word", "flag", "boolean")  # kinds whose values are names, like operators
 _RANGE = re.compile(r"\s*([+-]?\d+)\s*\.\.\s*([+-]?\d+)\s*\Z")
-_RANGE_ELSEWHERE = re.compile(r"\s*(\d+)\s*(?:[-–:]|to)\s*(\d+)\s*")  # `1-30`, as others write `1..30`
+_RANGE_ELSEWHERE = re.compile(r"\s*(\d+)\s*(?:[-–:]|to)\s*(\d+)\s*")  # `1-30`, others' form of `1..30`
 _BEGINS_WITH_NAME = re.compile(r"\s*[^\W\d][\w./-]*\s*(:|\Z)")  # `dot`, `gaussian:…`, `mask.csv`, and not `sigma=2`
 _HINT = "expected KEY=VALUE, such as normalize=softmax,sparsemax, scale=0.5,1,2 or seed=1..10"
-AS_GIVEN = "as given"  # the name of the problem that nothing changes
-FILE, CONVENTION, EDITS = "file", "as", "set"  # what is varied besides the keys of a problem
-PROBLEM = "problem"  # in place of a file, in Python
+AS_GIVEN = "as given"  # the name of the unchanged problem
+FILE, CONVENTION, EDITS = "file", "as", "set"  # varied besides a problem's keys
+PROBLEM = "problem"  # instead of a file, in Python
 PART = "part"  # of a worked example
 
 
 @dataclass(frozen=True, eq=False)
 class VariedKey:
-    """A key of a problem; with a `parameter` that of the operator which the key names."""
+    """A key of a problem, or a `parameter` of its operator."""
 
     key: str
     parameter: str = ""
@@ -57,21 +57,21 @@ class VariedKey:
 
     @property
     def kinds(self) -> set[Any]:
-        """The kinds of values that it may have."""
+        """The kinds of its values."""
         return parameter_kinds(self.key)[self.parameter] if self.parameter else {self.field.kind}
 
     @property
     def takes_numbers(self) -> bool:
-        """Whether its values are single numbers, of which several may be given between commas."""
+        """Whether its values are single numbers, which commas may separate."""
         return not self.kinds.isdisjoint(NUMBERS)
 
     @property
     def takes_names(self) -> bool:
-        """Whether its values are names, of which several may be given between commas: words, operators."""
+        """Whether its values are names, which commas may separate: words, operators."""
         return not self.kinds.isdisjoint((*NAMED, *taken_kinds()))
 
     def read(self, word: str, origin: Origin) -> RawValue:
-        """The value of a word as its option, or `NAME:key=value`, takes it, its texts and files read."""
+        """The value of a word, read like its option or `NAME:key=value`, with texts and files."""
         path = origin.path(str(self))
         if word == NOT_GIVEN:
             return RawValue(None, origin)
@@ -82,11 +82,11 @@ class VariedKey:
         return self.convert(RawValue(value, origin))
 
     def convert(self, raw: RawValue) -> RawValue:
-        """The value of a key converted; that of a parameter stays as it is, for it depends on the operator."""
+        """The converted value of a key; a parameter's is unchanged, because it depends on the operator."""
         return raw if self.parameter else convert_value(self.field, raw)
 
     def put(self, document: Document, raw: RawValue) -> Document:
-        """The values of a problem with this one among them; None takes the key, or the parameter, out."""
+        """The values of a problem with this one; None removes the key, or the parameter."""
         if not self.parameter:
             return {**document, self.key: raw}
         given = document.get(self.key)
@@ -101,7 +101,7 @@ class VariedKey:
 
 
 def varied_key(text: str, where: str) -> VariedKey:
-    """The key of a text; raises UnknownNameError, which suggests the nearest key or parameter.
+    """The varied key of a text; raises UnknownNameError with the nearest key or parameter.
 
     >>> varied_key("normalize.temperature", "--vary")
     VariedKey(key='normalize', parameter='temperature')
@@ -116,7 +116,7 @@ def varied_key(text: str, where: str) -> VariedKey:
 
 
 def parameter_kinds(key: str) -> dict[str, set[Any]]:
-    """The kinds of values that each parameter of the operators of a key may have."""
+    """The kinds of values of each parameter of a key's operators."""
     kind = "mask" if FIELDS[key].kind == "boolean_matrix" else FIELDS[key].kind
     kinds: dict[str, set[Any]] = {}
     for record in operators(kind).values():
@@ -127,7 +127,7 @@ def parameter_kinds(key: str) -> dict[str, set[Any]]:
 
 @dataclass(frozen=True, eq=False)
 class VariedValue:
-    """One value of a varied key: its text, and the converted value; None is that of a key that is not given."""
+    """One value of a varied key: its text, and the converted value; None means that the key is not given."""
 
     key: VariedKey
     text: str
@@ -140,8 +140,8 @@ Varied = dict[str, list[VariedValue]]
 def read_varied(texts: Iterable[str], origin: Origin) -> Varied:
     """The values of each varied key, in the order in which the keys first appear; a key given again adds values.
 
-    Every value is converted, and its file read, once. Raises AttnError where a text is not KEY=VALUE, a value can't be
-    converted or is given twice, and UnknownNameError where no problem has the key.
+    Every value is converted, and its file read, once. Raises AttnError if a text is not KEY=VALUE, or a value can't be
+    converted or is given twice, and UnknownNameError for an unknown key.
     """
     origin = replace(origin, options=True, option=VARY)
     varied: Varied = {}
@@ -161,7 +161,7 @@ def read_varied(texts: Iterable[str], origin: Origin) -> Varied:
 
 
 def read_varied_options(texts: Mapping[str, str], origin: Origin) -> Varied:
-    """The values of options of keys that have several: `--seed 1..30`. Raises AttnError as `read_varied`."""
+    """The values of keys' options with several values: `--seed 1..30`. Raises AttnError like `read_varied`."""
     varied = {name: list(_read_several(VariedKey(name), text, origin)) for name, text in texts.items()}
     for name, values in varied.items():
         _check_duplicates(values, origin.path(name))
@@ -169,24 +169,24 @@ def read_varied_options(texts: Mapping[str, str], origin: Origin) -> Varied:
 
 
 def has_several_values(name: str, text: Any) -> bool:
-    """Whether the text of a key's option is several values of it.
+    """Whether the text of a key's option has several values.
 
     >>> has_several_values("seed", "1..30"), has_several_values("score", "dot,cosine"), has_several_values("seed", "1")
     (True, True, False)
     """
-    if not isinstance(text, str) or not ("," in text or _is_range(text)):  # as most options
+    if not isinstance(text, str) or not ("," in text or _is_range(text)):  # the common case
         return False
     key = VariedKey(name)
     return len(_split(key, text)) > 1 or (key.takes_numbers and _is_range(text))
 
 
 def _is_range(text: str) -> bool:
-    """Whether a text is, or was to be, a range of numbers."""
+    """Whether a text is, or is meant as, a range of numbers."""
     return ".." in text or _RANGE_ELSEWHERE.fullmatch(text) is not None
 
 
 def spelled_range(text: str) -> str:
-    """A range as it is written here; any other text as it is.
+    """A range in its correct spelling; any other text unchanged.
 
     >>> spelled_range("1-30"), spelled_range(".5,1")
     ('1..30', '.5,1')
@@ -196,10 +196,10 @@ def spelled_range(text: str) -> str:
 
 
 def varied_keywords(vary: Mapping[str, Iterable[Any]]) -> Varied:
-    """The values of each varied key of Python: a list of values, as keywords of a problem take them, for each key.
+    """The values of each varied key in Python: each key has a list of values, in the form of a problem's keywords.
 
-    An array has its number in the list as its text. Raises AttnError where a key has no list of values, or where one
-    can't be converted or is given twice.
+    An array's text is its number in the list. Raises AttnError if a key has no list of values, or a value can't be
+    converted or is given twice.
 
     >>> [value.text for value in varied_keywords({"normalize": ["softmax", {"entmax": {"alpha": 1.5}}]})["normalize"]]
     ['softmax', 'entmax:alpha=1.5']
@@ -219,7 +219,7 @@ def varied_keywords(vary: Mapping[str, Iterable[Any]]) -> Varied:
 
 
 def _read_several(key: VariedKey, text: str, origin: Origin) -> Iterator[VariedValue]:
-    """The values of a text, each with its word; an error says how those of a parameter are given."""
+    """The values of a text, each with its word; an error explains the form of a parameter's values."""
     for word in _words(key, text, origin.path(str(key))):
         try:
             yield VariedValue(key, word, key.read(word, origin))
@@ -229,7 +229,7 @@ def _read_several(key: VariedKey, text: str, origin: Origin) -> Iterator[VariedV
 
 
 def _words(key: VariedKey, text: str, path: ErrorPath) -> Iterator[str]:
-    """The words of a text, one or several, and of a key of one number the numbers of ranges."""
+    """The words of a text, one or several; for a key of one number also the numbers of ranges."""
     for part in _split(key, text):
         word = part.strip()
         if not word:
@@ -238,10 +238,10 @@ def _words(key: VariedKey, text: str, path: ErrorPath) -> Iterator[str]:
 
 
 def _split(key: VariedKey, text: str) -> Sequence[str]:
-    """The parts of a text that are a value each.
+    """The values in a text.
 
-    A key of one number has one between any two commas. A key whose values are names has another one where a name
-    follows the comma; elsewhere the comma belongs to parameters. All other values have commas of their own.
+    For a key of one number every comma separates values. For names a comma separates values if a name follows;
+    otherwise it belongs to parameters. All other values contain commas themselves.
 
     >>> _split(VariedKey("score"), "gaussian:sigma=2,additive:w1=a.csv,w2=b.csv,dot")
     ['gaussian:sigma=2', 'additive:w1=a.csv,w2=b.csv', 'dot']
@@ -258,7 +258,7 @@ def _split(key: VariedKey, text: str) -> Sequence[str]:
 
 
 def _hint_elsewhere(name: str, values: str) -> str | None:
-    """How values are varied of what other libraries name so; None where that is not one number."""
+    """The hint for varying another library's name; None if it is not one number."""
     found = varied_elsewhere(name)
     if found is None:
         return None
@@ -269,7 +269,7 @@ def _hint_elsewhere(name: str, values: str) -> str | None:
 
 
 def _hint_of_parameter(key: VariedKey, text: str) -> str | None:
-    """How several values of a parameter are given; None for what is not a parameter."""
+    """The hint for several values of a parameter; None for other texts."""
     operator, _, rest = text.partition(":")
     parameter, sign, values = rest.partition("=")
     if not sign or "," not in values or "=" in values:
@@ -294,7 +294,7 @@ def _range(key: VariedKey, text: str, path: ErrorPath) -> Sequence[str]:
 
 
 def _text(value: Any, number: int) -> str:
-    """The text of a converted value of Python: a number, a word or an operator; otherwise its number in the list."""
+    """The text of a converted Python value: a number, a word or an operator; otherwise its number in the list."""
     if value is None:
         return NOT_GIVEN
     if isinstance(value, (Operator, PendingRandom)):
@@ -305,7 +305,7 @@ def _text(value: Any, number: int) -> str:
 
 
 def _check_duplicates(values: Sequence[VariedValue], path: ErrorPath) -> None:
-    """Raise AttnError where a value is given twice: the same text, or the same number in other digits."""
+    """Raise AttnError if a value is given twice: the same text, or the same number in other digits."""
     seen = set[Any]()
     for value in values:
         number = value.raw.value
@@ -317,10 +317,10 @@ def _check_duplicates(values: Sequence[VariedValue], path: ErrorPath) -> None:
 
 @dataclass(frozen=True, eq=False)
 class NamedDocument:
-    """The values of a problem by their keys, and the name that tells it from others: a file, or a part of one.
+    """The values of a problem by key, and its distinguishing name: a file, or a part of one.
 
-    A problem of Python may have a convention and edits of its own; a variant's convention replaces the one, and its
-    edits come after the others. `noun` is the key by which variants name it, where there are several.
+    A Python problem may have its own convention and edits; a variant's convention replaces it, and a variant's edits
+    come later. `noun` is the key for the name in variants, if there are several documents.
     """
 
     name: str
@@ -330,31 +330,31 @@ class NamedDocument:
     noun: str = FILE
 
     def converted(self) -> "NamedDocument":
-        """The same with its values converted, and with that the operators registered that its code brings."""
+        """The same with converted values, which registers the operators in its code."""
         return replace(self, document=convert_document(self.document))
 
     def problem(self) -> ProblemSpec:
-        """The problem itself; raises AttnError where the values are not those of one."""
+        """The problem itself; raises AttnError if the values are not a problem."""
         problem = assemble(self.document, self.convention)
         return apply_edits(problem, self.edits) if self.edits else problem
 
 
 @dataclass(frozen=True, eq=False)
 class _Choice:
-    """One of the alternatives that combinations are made of: its text, and what it changes."""
+    """One alternative in combinations: its text, and its change."""
 
     text: str
     change: Callable[[NamedDocument], NamedDocument]
-    is_parameter: bool = False  # which is changed after the operator that has it
+    is_parameter: bool = False  # it changes after its operator
 
 
 @dataclass(frozen=True, eq=False)
 class Variant:
-    """A problem, with a name by which it is told from the others.
+    """A problem with a distinguishing name.
 
-    `keys` has what was varied, as text by key, in the order of the command line; `file` where there are several, `as`
-    for a convention and `set` for changed cells are among them. `remarks` are what the reader of the variant should
-    know, such as keys that a convention does not have.
+    `keys` has the varied values, as text by key, in the order of the command line, including `file` if there are
+    several, `as` for a convention and `set` for changed cells. `remarks` are for the variant's reader, such as keys
+    that a convention lacks.
     """
 
     name: str
@@ -371,9 +371,9 @@ def make_variants(
 ) -> tuple[Variant, ...]:
     """A variant for each document, convention and combination of values of the varied keys; the last varies fastest.
 
-    The values of the documents are converted. With `edits` each comes twice, before them and after them. Where that is
-    one variant alone, the problem without its changes comes first, named `as given`. Raises AttnError, which names the
-    variant, where one is not a problem, where nothing varies, or where there are more than MAX_VARIANTS.
+    The documents' values must be converted. With `edits` each variant comes twice, before and after them. If there is
+    only one variant, the unchanged problem comes first, named `as given`. Raises AttnError, which names the variant, if
+    one is not a problem, if nothing varies, or if there are more than MAX_VARIANTS.
     """
     choices = _choices(documents, varied, conventions, edits)
     count = math.prod(map(len, choices.values()))
@@ -389,17 +389,17 @@ def make_variants(
 
 
 def _as_given(document: NamedDocument, changed: Variant) -> Variant:
-    """The problem without its changes; where it needs them the error says what else can be compared."""
+    """The unchanged problem; if it needs the changes, the error says what to compare instead."""
     try:
         return _variant(document, {}, ())
     except AttnError as error:
         value = ", ".join(f"{key}={text}" for key, text in changed.keys.items())
-        error.hint = f"one variant, {value}, is compared with the problem as given: give a second value in its place"
+        error.hint = f"the only variant, {value}, is compared with the problem as given: give a second value instead"
         raise
 
 
 def _check_memory(problem: ProblemSpec, count: int) -> None:
-    """Raise AttnError where so many problems more like this one do not fit in the memory there is: each draws anew."""
+    """Raise AttnError if so many more problems like this one exceed the memory: each draws its own numbers."""
     drawn = [getattr(problem, name) for name in problem.generators if name in FIELDS and FIELDS[name].is_random_fill]
     missing = missing_memory(count * sum(array.nbytes for array in drawn))
     if missing is not None:
@@ -416,7 +416,7 @@ def _choices(
     conventions: Sequence[str],
     edits: Sequence[Edit],
 ) -> dict[str, Sequence[_Choice]]:
-    """The alternatives that combinations are made of, by what varies, in the order in which the last varies fastest."""
+    """The alternatives in combinations, by varied key, in order: the last varies fastest."""
     choices: dict[str, Sequence[_Choice]] = {}
     if len(documents) > 1:
         choices[documents[0].noun] = [_Choice(found.name, partial(_other, found)) for found in documents]
@@ -434,7 +434,7 @@ def _choices(
 
 
 def _other(document: NamedDocument, _: NamedDocument) -> NamedDocument:
-    """A document in place of another."""
+    """Another document instead."""
     return document
 
 
@@ -444,14 +444,14 @@ def _put(value: VariedValue, document: NamedDocument) -> NamedDocument:
 
 
 def _edit(edits: Sequence[Edit], document: NamedDocument) -> NamedDocument:
-    """A document with edits after its own."""
+    """A document with further edits."""
     return replace(document, edits=(*document.edits, *edits))
 
 
 def positions_of_variants(
     variants: Sequence[Variant], choose: Callable[[Layout], Mapping[str, int]]
 ) -> Mapping[str, int]:
-    """The one position on each axis that is chosen of all variants; raises AttnError, which names one that lacks it."""
+    """The chosen position on each axis for all variants; raises AttnError, which names a variant that lacks it."""
     positions: dict[str, int] = {}
     for variant in variants:
         try:
@@ -462,13 +462,13 @@ def positions_of_variants(
 
 
 def shared_keys(variants: Sequence[Variant]) -> Mapping[str, str]:
-    """The keys that are varied and have one value in all variants, as text."""
+    """The varied keys with one value in all variants, as text."""
     first = variants[0].keys
     return {key: text for key, text in first.items() if all(variant.keys.get(key) == text for variant in variants)}
 
 
 def before_edits(variants: Sequence[Variant]) -> Mapping[int, int]:
-    """The position of each variant with edits, and that of the one which differs from it in them alone."""
+    """The position of each variant with edits, and of the variant that differs only in them."""
     positions = {tuple(variant.keys.items()): position for position, variant in enumerate(variants)}
     unedited = {
         position: positions.get(tuple({**variant.keys, EDITS: ""}.items()))
@@ -479,7 +479,7 @@ def before_edits(variants: Sequence[Variant]) -> Mapping[int, int]:
 
 
 def _variant(document: NamedDocument, choices: Mapping[str, _Choice], telling: Sequence[str]) -> Variant:
-    """The variant of one choice for each key, named by the keys that tell variants apart."""
+    """The variant of one choice for each key, named by the keys that distinguish variants."""
     keys = {key: choice.text for key, choice in choices.items()}
     parts = (keys[key] if key == EDITS else f"{key}={keys[key]}" for key in telling if key in keys)
     name = ", ".join(part for part in parts if part) or AS_GIVEN

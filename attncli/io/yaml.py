@@ -1,7 +1,7 @@
-"""YAML, read and written, with the core scalars of YAML 1.2 in decimal: `1e3` is a number, `010` is ten, `no` a word.
+"""YAML, read and written, with YAML 1.2's core scalars in decimal: `1e3` is a number, `010` is ten, `no` a word.
 
-Values are built from the events of LibYAML: depth and aliases are bounded while they are parsed, a duplicate key is an
-error, and the lines of lists, mappings and labels are kept. What is written is read back the same by YAML 1.1 too.
+Values are built from LibYAML's events: parsing limits depth and aliases, a duplicate key is an error, and the lines of
+lists, mappings and labels are kept. Written text reads back the same, also in YAML 1.1.
 """
 
 import itertools
@@ -24,7 +24,7 @@ from attncli.problem.numbers import is_word, scalar
 MAX_EXPANSION = 1_000_000  # values that all aliases together may repeat
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-# Two escapes of UTF-16, as JSON writes one character beyond U+FFFF: YAML has one of eight digits in their place.
+# Two UTF-16 escapes, JSON's form of a character beyond U+FFFF; YAML has one escape of eight digits.
 _SURROGATES = re.compile(r"(?<!\\)((?:\\\\)*)(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})")
 STRING = "tag:yaml.org,2002:str"
 _FLOAT = "tag:yaml.org,2002:float"
@@ -40,17 +40,17 @@ def read(
 
     Scalars under a key in `text_keys`, and in the list under it, keep their spelling: `010` is the text `010`.
     Numbers anywhere under a key in `typed_keys` (None: all of the text) are TypedNumbers, which know their digits.
-    Raises AttnError that names the file and line.
+    Raises AttnError with the file and line.
     """
     text, escapes = _join_surrogates(text)
     builder = _Builder(name, text_keys, typed_keys)
     try:
         for event in yaml.parse(text, Loader=_LOADER):
-            if escapes and type(event) is yaml.ScalarEvent and event.style != '"':  # no escape: a text of backslashes
+            if escapes and type(event) is yaml.ScalarEvent and event.style != '"':  # not an escape, but backslashes
                 for joined, pair in escapes.items():
                     event.value = event.value.replace(joined, pair)
             builder.add_event(event)
-    except UnicodeEncodeError:  # an argument with bytes that the encoding of the locale has not
+    except UnicodeEncodeError:  # an argument with bytes outside the locale's encoding
         raise AttnError("is not Unicode text", where=name, hint="write it in UTF-8") from None
     except yaml.YAMLError as error:
         from attncli.io.yaml_errors import explain  # noqa: PLC0415 - only an error needs it
@@ -60,7 +60,7 @@ def read(
 
 
 def _join_surrogates(text: str) -> tuple[str, dict[str, str]]:
-    r"""The text with one escape of a character in place of two surrogates, and what was replaced by each new one.
+    r"""The text with one escape instead of two surrogates, and the replaced text for each new escape.
 
     >>> _join_surrogates(r"\ud83d\ude00 \\ud83d\ude00")
     ('\\U0001f600 \\\\ud83d\\ude00', {'\\U0001f600': '\\ud83d\\ude00'})
@@ -85,12 +85,12 @@ class _Builder:
         self.name = name
         self._text_keys = text_keys
         self._typed_keys = () if typed_keys is None else typed_keys
-        self._typed_depth = 0 if typed_keys is None else MAX_DEPTH  # of the containers whose numbers are typed
+        self._typed_depth = 0 if typed_keys is None else MAX_DEPTH  # depth of containers with typed numbers
         self.result: Any = None
         self.lines: dict[int | str | tuple[int, int], int] = {}
         self._containers: list[Any] = []
         self._keys: list[Any] = []
-        self._are_texts: list[bool] = []  # of each container: whether it is a list of texts
+        self._are_texts: list[bool] = []  # for each container, whether it is a list of texts
         self._anchors: dict[str, tuple[Any, int]] = {}
         self._container_anchors: list[tuple[str | None, int]] = []
         self._nodes = 0
@@ -118,7 +118,7 @@ class _Builder:
                 self._fail("a second document begins", event, "put one problem in a file")
 
     def _enter(self, container: Any, event: Any) -> None:
-        """Begin a list or a mapping, which the values that follow are put into."""
+        """Begin a list or a mapping for the following values."""
         self._nodes += 1
         if len(self._containers) == MAX_DEPTH:
             self._fail(TOO_DEEP, event)
@@ -179,16 +179,16 @@ class _Builder:
             self._keys[-1] = _NO_KEY
 
     def _is_text(self) -> bool:
-        """Whether the next value is text, because of its key or that of the list it is in."""
+        """Whether the next value is text, because of its key or its list's."""
         if not self._keys:
             return False
         return self._are_texts[-1] if self._keys[-1] is _NO_KEY else self._keys[-1] in self._text_keys
 
     def _scalar(self, event: Any) -> Any:
-        """The value of a scalar: text where it is quoted, tagged or labelled as such, else by the core schema."""
+        """The value of a scalar: text if quoted, tagged or under a text key, else by the core schema."""
         text = event.value
         if event.tag is None or event.tag == "!":
-            # Among texts an empty scalar is a missing value, and so is `null` in place of all of them.
+            # Among texts an empty scalar is missing, and so is `null` instead of the list.
             is_missing = not text or (self._is_text() and not self._are_texts[-1] and scalar(text) is None)
             if not event.implicit[0] or (self._is_text() and not is_missing):
                 return text
@@ -199,7 +199,7 @@ class _Builder:
             return text
         value = self._plain(text, event)
         if isinstance(value, (str, bool)) or value is None:
-            self._fail(f"{text!r} is not what its tag says", event)
+            self._fail(f"{text!r} does not match its tag", event)
         return value if isinstance(value, TypedNumber) else _TAGS[event.tag](value)
 
     def _plain(self, text: str, event: Any) -> Any:
@@ -221,15 +221,15 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[mi
 
 
 def _represent_text(dumper: Any, text: str) -> Any:
-    """Text, in quotes where a reader would convert it to another type.
+    """Text, in quotes if a reader would convert it to another type.
 
-    So is text that is not ASCII: in quotes its escapes in other encodings are read back.
+    Non-ASCII text is also quoted, so that its escapes in other encodings read back.
     """
     return dumper.represent_scalar(STRING, text, style=None if text.isascii() and is_word(text) else '"')
 
 
 class _Paragraph(str):
-    """A value of several lines, which are written under each other."""
+    """A value of several prepared lines."""
 
 
 def _represent_list(dumper: Any, value: list[Any]) -> Any:
@@ -239,7 +239,7 @@ def _represent_list(dumper: Any, value: list[Any]) -> Any:
 
 
 def _represent_typed_number(dumper: Any, number: TypedNumber) -> Any:
-    """A number with the digits that were typed, where it has any."""
+    """A number with its typed digits, if any."""
     if number.half_unit is None:
         return dumper.represent_float(float(number))
     kind = "int" if number.text.lstrip("+-").isdecimal() else "float"
@@ -254,7 +254,7 @@ _Dumper.add_representer(TypedNumber, _represent_typed_number)
 
 
 def yaml_text(value: Mapping[str, Any], format_finite: Callable[[Any], str] = str) -> Iterator[str]:
-    r"""A mapping of mappings, lists, arrays, numbers and text as YAML, in chunks: a row of numbers on each line.
+    r"""A mapping of mappings, lists, arrays, numbers and text as YAML, in chunks, with a row of numbers per line.
 
     `format_finite` writes the finite numbers of arrays.
 
@@ -266,7 +266,7 @@ def yaml_text(value: Mapping[str, Any], format_finite: Callable[[Any], str] = st
 
 
 def _lines(value: Any, format_number: Callable[[Any], str]) -> Iterator[str]:
-    """The lines of a mapping, of a list or of an array that take more than one line."""
+    """The lines of a mapping, a list or an array that needs several."""
     if isinstance(value, np.ndarray) and value.ndim == 2 and value.size:
         for rows in format_rows(value, NON_FINITE, format_finite=format_number):
             for row in rows:
@@ -274,7 +274,7 @@ def _lines(value: Any, format_number: Callable[[Any], str]) -> Iterator[str]:
     elif isinstance(value, Mapping):
         for key, entry in value.items():
             if _has_lines(entry):
-                *lines, last = _dump({key: 0})  # a key with line ends takes several
+                *lines, last = _dump({key: 0})  # a key with line breaks needs several
                 yield from (*lines, last.removesuffix(" 0"))
                 margin = "  " if isinstance(entry, Mapping) else ""
                 yield from (f"{margin}{line}" for line in _lines(entry, format_number))
@@ -290,7 +290,7 @@ def _lines(value: Any, format_number: Callable[[Any], str]) -> Iterator[str]:
 
 
 def _has_lines(value: Any) -> bool:
-    """Whether a value takes more than one line."""
+    """Whether a value needs more than one line."""
     if isinstance(value, np.ndarray):
         return value.ndim > 1 and len(value) > 0
     return bool(value) and (
@@ -299,30 +299,30 @@ def _has_lines(value: Any) -> bool:
 
 
 def _dump(value: Any) -> list[str]:
-    """The lines of a mapping or a list of one entry that is neither a mapping nor a list of lists."""
+    """The lines of a mapping or a list with one entry, which is neither a mapping nor a list of lists."""
     plain = (
         {key: _plain(entry) for key, entry in value.items()} if isinstance(value, dict) else list(map(_plain, value))
     )
     text = str(yaml.dump(plain, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**31 - 1))
-    return escape_overrides(text).removesuffix("\n").split("\n")  # what is not ASCII is in double quotes
+    return escape_overrides(text).removesuffix("\n").split("\n")  # non-ASCII text is in double quotes
 
 
 def _plain(value: Any) -> Any:
-    """A value with its array as lists, and its lines as a paragraph."""
+    """A value, with an array as lists, and text of several lines as a paragraph."""
     if isinstance(value, str) and _is_paragraph(value):
         return _Paragraph(value)
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _is_paragraph(text: str) -> bool:
-    """Whether a text is several lines of ASCII, without spaces at its ends that an editor could remove."""
+    """Whether a text has several ASCII lines, without spaces at line ends that an editor could remove."""
     lines = text.removesuffix("\n").split("\n")
     is_plain = all(line.isascii() and line.isprintable() and line == line.rstrip() for line in lines)
     return len(lines) > 1 and is_plain and bool(lines[-1]) and lines[0] != "" and not lines[0].startswith(" ")
 
 
 def _with_point(number: str) -> str:
-    """A number as readers of YAML 1.1 take it for one: `1e+16` is a word to them."""
+    """A number that YAML 1.1 also reads as one: there `1e+16` is a word."""
     return number.replace("e", ".0e") if "e" in number and "." not in number else number
 
 

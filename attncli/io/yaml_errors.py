@@ -1,4 +1,4 @@
-"""What is wrong with a text that is not YAML, in words of the user's file: "line 3: `gaussian` needs a colon"."""
+"""YAML mistakes, explained in terms of the user's file: "line 3: `gaussian` needs a colon"."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -11,28 +11,28 @@ from attncli.base.text import shorten
 from attncli.io.inputs import TOO_DEEP
 from attncli.problem.spec import OPERATOR_FIELDS
 
-LIBYAML_TOO_DEEP = "exceeded maximum nesting depth"  # since 0.2.6, of 1,000: it reads ahead, and no event comes before
+LIBYAML_TOO_DEEP = "exceeded maximum nesting depth"  # since 0.2.6, for 1,000 levels: it reads ahead, before any event
 QUOTES = 'put a name with slices in quotes: "weights.npz#w_q[:, 0:768]"'
 _LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
-_SLICES = re.compile(r"[^\s,:\[{][\[][-\d\s.,:]*:[-\d\s.,:]*\]")  # after a name: `x.npy[0:2]`
+_SLICES = re.compile(r"[^\s,:\[{][\[][-\d\s.,:]*:[-\d\s.,:]*\]")  # slices after a name: `x.npy[0:2]`
 _HAS_KEY = re.compile(r"[^#]*:(\s|$)")
 _NO_SPACE = re.compile(r"(\s*(?:- )?)([\w.]+):([^ \t].*)")
 _NO_HYPHEN_SPACE = re.compile(r"(\s*)-([^\s\d.-].*)")
 _EQUALS = re.compile(r"(\s*)([\w.]+)\s*=\s*(.*)")
 _OPERATOR = re.compile(r"\s*(\w+):\s*(\w+\s*[:=]\s*[^\s,:=]+(?:,\s*\w+\s*[:=]\s*[^\s,:=]+)*)\s*(?:#.*)?")
 _SIGN = re.compile(r"\s*[:=]\s*")
-_PRINTED = re.compile(r"^(?:[a-z]\\[a-z] |# \w+\n,)", re.MULTILINE)  # the corner of a table, or CSV below its name
+_PRINTED = re.compile(r"^(?:[a-z]\\[a-z] |# \w+\n,)", re.MULTILINE)  # a printed table's corner, or CSV below its name
 _CLOSING = {"[": "]", "{": "}"}
 _SAME_COLUMN = "begin it in the same column"
 
 
 @dataclass(frozen=True, eq=False)
 class _Mistake:
-    """Where the parser stopped: its message, the lines of the text, and two positions (line and column from 0).
+    """The parser's error: its message, the lines of the text, and two positions (line and column from 0).
 
-    `start` is where what it was reading begins: a bracket, a quote, a key.
+    `start` is the beginning of the unfinished element: a bracket, a quote, a key.
     """
 
     problem: str
@@ -41,7 +41,7 @@ class _Mistake:
     start: tuple[int, int]
 
     def line(self, number: int) -> str:
-        """A line; empty behind the end."""
+        """A line; empty after the end."""
         return self.lines[number] if 0 <= number < len(self.lines) else ""
 
     def rest(self, position: tuple[int, int]) -> str:
@@ -49,11 +49,11 @@ class _Mistake:
         return self.line(position[0])[position[1] :].strip()
 
 
-Explained = tuple[int, str, str | None]  # the line from 0, what is wrong, what to do
+Explained = tuple[int, str, str | None]  # the line from 0, the mistake, the correction
 
 
 def explain(error: yaml.YAMLError, text: str, name: str) -> AttnError:
-    """The AttnError of an error of PyYAML, whose own message is about tokens and contexts."""
+    """The AttnError for a PyYAML error, whose own message is about tokens and contexts."""
     if _PRINTED.search(text):
         return _printed_table(name)
     if not isinstance(error, yaml.MarkedYAMLError):
@@ -72,7 +72,7 @@ def explain(error: yaml.YAMLError, text: str, name: str) -> AttnError:
 
 
 def check_first_key(text: str, name: str) -> None:
-    """Raise AttnError where the first line of a text was to be a key with its value, and YAML reads all as one text."""
+    """Raise AttnError if the first line is meant as a key with its value, but YAML reads a single text."""
     if _PRINTED.search(text):
         raise _printed_table(name)
     lines = _LINE_BREAK.split(text)
@@ -86,12 +86,12 @@ def check_first_key(text: str, name: str) -> None:
 
 
 def _printed_table(name: str) -> AttnError:
-    """The error of a result that was printed for a reader, in place of one that can be computed again."""
-    return AttnError("is a table that attn printed, not a problem", where=name, hint="add --json to what printed it")
+    """The error for a result that was printed for people, not as JSON."""
+    return AttnError("is a table that attn printed, not a problem", where=name, hint="add --json to the command")
 
 
 def _explained(mistake: _Mistake) -> Explained:
-    """The explanation of the first rule whose message is in that of the parser."""
+    """The explanation of the first rule that matches the parser's message."""
     line, column = mistake.at
     if mistake.line(line)[column : column + 1] == "\t":
         return line, "tabs are not allowed", "indent with spaces"
@@ -104,14 +104,14 @@ def _explained(mistake: _Mistake) -> Explained:
 
 
 def _excerpt(text: str) -> str:
-    """A part of a line, without its middle where it is long."""
+    """A part of a line, without its middle if it is long."""
     return shorten(text.strip(), 40)
 
 
 def _broken_key(line: str) -> tuple[str, str | None] | None:
-    """What a line lacks that was to be a key with its value, and how to write it; None where it has a key."""
+    """The mistake in a line meant as a key with its value, and the correction; None if it has a key."""
     if found := _EQUALS.fullmatch(line):
-        return f"`{found[2]}` needs a colon in place of =", f"write {_excerpt(f'{found[2]}: {found[3]}')}"
+        return f"`{found[2]}` needs a colon instead of =", f"write {_excerpt(f'{found[2]}: {found[3]}')}"
     if found := _NO_SPACE.fullmatch(line):
         return f"`{found[2]}:` needs a space after the colon", f"write {_excerpt(f'{found[2]}: {found[3].strip()}')}"
     if found := _NO_HYPHEN_SPACE.fullmatch(line):
@@ -119,19 +119,19 @@ def _broken_key(line: str) -> tuple[str, str | None] | None:
     if _HAS_KEY.match(line) or line.lstrip().startswith("- "):
         return None
     if line.lstrip().startswith(("[", "{")):
-        return f"`{_excerpt(line)}` belongs to no key", "begin a row of a list with a hyphen and a space"
+        return f"`{_excerpt(line)}` does not belong to a key", "begin a row of a list with a hyphen and a space"
     word = line.split(maxsplit=1)[0] if line.split() else line
     return f"`{_excerpt(word)}` needs a colon", None
 
 
 def _without_colon(mistake: _Mistake) -> Explained:
-    """A line that was to be a key."""
+    """A line meant as a key."""
     line = mistake.start[0]
     return line, *(_broken_key(mistake.line(line)) or ("a key needs a colon", None))
 
 
 def _colon_too_many(mistake: _Mistake) -> Explained:
-    """A colon where none may be: the second one of a line, or one below a line that lacks its own."""
+    """A misplaced colon: a line's second one, or one below a line without a colon."""
     line, column = mistake.at
     text = mistake.line(line)
     if _HAS_KEY.match(text[:column]):
@@ -152,7 +152,7 @@ def _colon_too_many(mistake: _Mistake) -> Explained:
 
 
 def _operator_in(value: str) -> str | None:
-    """An operator with its parameters as it is written on one line; None where a value is something else.
+    """An operator with its parameters in its one-line form; None for other values.
 
     >>> _operator_in("softmax: temperature: 2")
     'softmax:temperature=2'
@@ -162,12 +162,12 @@ def _operator_in(value: str) -> str | None:
 
 
 def _out_of_line(mistake: _Mistake) -> Explained:
-    """A key or a list item that begins in another column than those above it, or what belongs to neither."""
+    """A key or a list item in a different column from those above it, or text that is neither."""
     line, column = mistake.at
     text, rest = mistake.line(line), mistake.rest(mistake.at)
     before = text[:column].strip()
     if rest[:1] in ("]", "}"):
-        return line, f"`{rest[0]}` closes no bracket", "leave it out"
+        return line, f"`{rest[0]}` does not close a bracket", "leave it out"
     if before and before[-1] in "]}\"'":
         is_bracket = before[-1] in "]}"
         after, hint = (
@@ -181,13 +181,13 @@ def _out_of_line(mistake: _Mistake) -> Explained:
     if rest.startswith("- ") or rest == "-":
         return line, f"`{_excerpt(rest)}` is not in line with the list above", _SAME_COLUMN
     if rest.startswith(("[", "{")):
-        return line, f"`{_excerpt(rest)}` belongs to no key", "begin a row of a list with a hyphen and a space"
+        return line, f"`{_excerpt(rest)}` does not belong to a key", "begin a row of a list with a hyphen and a space"
     key = (rest.split(":")[0] or text.split(":")[0]).strip()
     return line, f"`{_excerpt(key)}` is not in line with the keys above", _SAME_COLUMN
 
 
 def _in_brackets(mistake: _Mistake) -> Explained:
-    """A bracket that is not closed, or is by another; a comma or a colon that is missing in brackets."""
+    """A bracket that is not closed, or by the wrong one; a missing comma or colon in brackets."""
     line, column = mistake.at
     bracket = mistake.rest(mistake.start)[:1]
     closing = _CLOSING.get(bracket, "]")
@@ -209,7 +209,7 @@ def _quote(mistake: _Mistake) -> Explained:
 
 
 def _first_character(mistake: _Mistake) -> Explained:
-    """A value, or a key, that begins with a character that YAML keeps for itself."""
+    """A value, or a key, that begins with a reserved character of YAML."""
     rest = mistake.rest(mistake.start)
     if not rest or rest[0].isalnum():
         rest = mistake.rest(mistake.at)
@@ -220,7 +220,7 @@ def _first_character(mistake: _Mistake) -> Explained:
 
 
 def _node(mistake: _Mistake) -> Explained:
-    """A character where a value was to begin, or the end of the text in a bracket."""
+    """A character that can't begin a value, or the end of the text inside a bracket."""
     at = mistake.at
     if not mistake.rest(at):
         line = max((number for number, text in enumerate(mistake.lines) if re.search(r"[\[{]", text)), default=at[0])
@@ -230,13 +230,13 @@ def _node(mistake: _Mistake) -> Explained:
 
 
 def _escape(mistake: _Mistake) -> Explained:
-    """A backslash in double quotes, as in a path of Windows."""
+    """A backslash in double quotes, as in a Windows path."""
     hint = "put the text in single quotes, or write two backslashes"
     return mistake.at[0], "a backslash in double quotes is an escape", hint
 
 
 def _half_a_character(mistake: _Mistake) -> Explained:
-    """One of the two escapes that make a character beyond U+FFFF."""
+    """One of the two escapes for a character beyond U+FFFF."""
     return mistake.at[0], "an escape is half a character", "write both halves, or the character itself"
 
 
@@ -252,11 +252,11 @@ def _colon_in_brackets(mistake: _Mistake) -> Explained:
 
 
 def _document(mistake: _Mistake) -> Explained:
-    """Text behind the end of a document."""
+    """Text after the end of a document."""
     return mistake.at[0], "a second document begins", "put one problem in a file"
 
 
-# A part of the message of LibYAML or of PyYAML's own parser, the first that is found, and what explains it.
+# A substring of LibYAML's or PyYAML's message, and its explanation; the first match counts.
 _RULES: dict[str, Callable[[_Mistake], Explained]] = {
     "could not find expected ':'": _without_colon,
     "mapping values are not allowed": _colon_too_many,
@@ -280,10 +280,10 @@ _RULES: dict[str, Callable[[_Mistake], Explained]] = {
 
 
 def _unreadable(text: str, name: str) -> AttnError:
-    """The error of a text with characters that YAML does not have, whose line LibYAML does not tell."""
+    """The error for characters that YAML does not allow, for which LibYAML gives no line."""
     control = _CONTROL.search(text)
     if control is None:
-        return AttnError("has a character that YAML does not have", where=name, hint="write the file in UTF-8")
+        return AttnError("has a character that YAML does not allow", where=name, hint="write the file in UTF-8")
     line = text.count("\n", 0, control.start()) + 1
     hint = "leave it out, or write it as an escape in double quotes"
     return AttnError(f"has the control character {control[0]!a}", where=(name, f"line {line}"), hint=hint)

@@ -81,12 +81,14 @@ class Interface:
     library: str = "numpy"
     returns: tuple[str | None, ...] = (OUTPUT,)
     left: tuple[str, ...] = ()  # parameters that stay at their defaults
+    mask_axes: int = 2  # or 4, with those of batch items and heads
     adds_masks: bool = False  # whether its mask is numbers that are added, −∞ where a key is hidden, not booleans
     backward: tuple[Passed, ...] = ()  # those of a backward function
     gradients: tuple[str, ...] = ()  # the keys whose gradients are compared
     has_autograd: bool = False
     device: str = "cpu"
     have_decays_of_features: bool = False
+    lse_base: int = 0  # 2, or e
     output_layout: str = ""  # of the output, where it is another than that of queries
     function: str = "function"
 
@@ -107,7 +109,8 @@ class Interface:
     @property
     def needed(self) -> tuple[Extra, ...]:
         """The further arguments that have no default."""
-        needed = {one.key for one in self.passed if one.is_needed}
+        has_module = MODULE in self.keys  # whose functions take None for a mask
+        needed = {one.key for one in self.passed if one.is_needed and not has_module}
         needed |= {"key_lengths"} if PAGES in self.keys else set()  # what is behind them in the last page is unread
         return tuple(extra for extra in self.extras if any(EXTRAS.get(key) == extra for key in needed))
 
@@ -241,6 +244,11 @@ class Given:
         return {"attributes": own | groups | {"head_dim": sizes.features, "layer_idx": 0, "config": {}}}
 
     def _mask(self, _: Passed) -> Array | None:
+        found = self._mask_table()
+        return found if found is None or found.ndim == 4 or self.interface.mask_axes == 2 else found[None, None]
+
+    def _mask_table(self) -> Array | None:
+        """Who sees whom, or numbers that are added to the scores; None where all see all."""
         own = [key for key in MASKS if key in self.interface.keys and key != "mask"]
         visible = self.plain(self.case, own)
         if not self.interface.adds_masks:
@@ -351,6 +359,8 @@ def _read_parameters(
     parameters = [one for one in description.parameters if not one.takes_any]
     known = (*_PASSED, *_MADE) if "grad_output" in usual else _PASSED
     keys = {one.name: _key_of(one.name, known) for one in parameters}
+    if MODULE in keys.values():
+        keys = {name: "mask" if key == "key_mask" else key for name, key in keys.items()}
     if not set(LAID_OUT) <= set(keys.values()):
         first = [one.name for one in parameters if not one.is_keyword][: len(usual)]
         if len(first) < len(usual):
@@ -432,8 +442,8 @@ def find_returns(
             found.append(own if part.type != "None" else None)
         elif number == 0:
             found.append(OUTPUT)
-        elif shape == of_state and is_recurrence:
-            found.append(STATE)
+        elif is_recurrence:
+            found.append(STATE if shape == of_state else None)
         elif shape == of_tables and WEIGHTS not in found and sizes.keys != sizes.value_features:
             found.append(WEIGHTS)
         elif shape in of_rows and LSE not in found:

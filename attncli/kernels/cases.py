@@ -219,6 +219,8 @@ class CaseMaker:
         mask[[empty, empty - 1]] = False
         if s.queries > 1:
             mask[empty - 1, -1] = True
+        if not self.domain.has_empty_rows:
+            mask[:, 0] = True
         return mask
 
     def _bias(self, s: Sizes) -> Array:

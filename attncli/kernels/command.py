@@ -70,6 +70,7 @@ def try_function(
     ),
     lengths: str | None = option("Numbers of queries and keys that it takes; found by trying.", metavar="N,N"),
     square: bool = flag("It takes as many queries as keys.", "--square"),
+    laws: bool = flag("Try laws that need no reference: the same bits in a batch, in chunks …", "--laws"),
     device: str | None = option("Pass tensors on this device of PyTorch: cuda, mps, xpu.", metavar="NAME"),
     interpret: bool = flag("Run Triton kernels by its interpreter, on the CPU.", "--interpret"),
     inputs: str | None = option("Drawn inputs besides the chosen ones; default 100, of a command 10.", metavar="N"),
@@ -123,6 +124,7 @@ def try_function(
         returns=None if returns is None else read_returns(returns, "--returns"),
         check=CheckOptions(rtol=_number(rtol, "--rtol"), atol=_number(atol, "--atol"), seconds=SLIP_SECONDS),
         is_backward=backward or backward_function is not None,
+        laws=laws,
         features=features,
         lengths=_lengths(lengths, "--lengths"),
         is_square=square,
@@ -254,6 +256,9 @@ def _write_smallest(report: "TrialReport", file: str | None, inputs: Any, *, is_
     from attncli.kernels.document import expected_of, trial_verdict
 
     if file is None:
+        return None
+    if report.smallest is None and report.laws:
+        streams.write_warnings([f"{shlex.quote(file)} is not written: laws have no expected numbers"], strict=is_strict)
         return None
     if report.smallest is None:
         streams.write_warnings(

@@ -60,7 +60,9 @@ def _sample_of_recurrence(document: Document, heads: int) -> Document:
     raw = document.get("recurrence")
     record = operators("recurrence").get("" if raw is None else str(raw.value).partition(":")[0])
     zeros = RawValue(GivenArray(np.zeros((1, heads, SAMPLE[2]))), Origin())
-    return {} if record is None else {name: zeros for name in ("decay", "beta") if name in record.shapes.arrays}
+    has_slopes = raw is not None and "slopes=" in str(raw.value)  # from which decays are made
+    names = ["beta"] if has_slopes else ["decay", "beta"]
+    return {} if record is None else {name: zeros for name in names if name in record.shapes.arrays}
 
 
 def _axis_count(item: tuple[str, RawValue]) -> int:

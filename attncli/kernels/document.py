@@ -8,11 +8,11 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.program import __version__
 from attncli.base.text import count_of, escape_control, join_words
 from attncli.checks.bugs import bugs
-from attncli.checks.document import slip_lines
+from attncli.checks.document import passed_line, slip_lines
 from attncli.checks.quantity import AGREES, DIFFERS, quantity_blocks
 from attncli.kernels.cases import BOUNDS, MEMORIES
 from attncli.kernels.domain import Sizes
-from attncli.kernels.report import LEAST_TELLING, OtherFailure, Smallest, TrialReport
+from attncli.kernels.report import LEAST_TELLING, LawResult, OtherFailure, Smallest, TrialReport
 from attncli.kernels.trial import RECURRENT
 from attncli.numbers.formatting import format_whole
 from attncli.numbers.parsing import TypedNumber
@@ -22,6 +22,8 @@ from attncli.render.document import Answer, Block, Document, Lines, Pairs, Secti
 
 TRY_FORMAT = "attn.try/1"
 MAX_NAMED = 2  # mistakes that the verdict names
+# Laws whose breaking makes a function one that is not batch-invariant.
+BATCH_LAWS = ("same_bits_alone", "same_bits_at_any_place", "same_bits_next_to_others", "same_bits_padded")
 MAX_LINES = 12  # of what the function printed
 MAX_BUGS = 2  # public ones that are named
 EMPTY_ROWS = "A query that sees no key is to give 0; --empty-rows nan says that NaN is right."
@@ -61,6 +63,8 @@ def trial_document(report: TrialReport, decimals: int, file: str | None = None) 
 
 def trial_verdict(report: TrialReport) -> str:
     """Whether a function passes, and what explains where it fails, in a line without a full stop."""
+    if report.laws:
+        return _laws_verdict(report)
     inputs = count_of(report.count, "input")
     passes = f"{report.function} passes {'the' if report.count == 1 else 'all'} {inputs}"
     if report.passes:
@@ -81,6 +85,33 @@ def trial_verdict(report: TrialReport) -> str:
     return f"{verdict}: it {report.smallest.failure.sentence}"
 
 
+def _laws_verdict(report: TrialReport) -> str:
+    """How many laws the function keeps, and whether it is batch-invariant, where that was tried."""
+    broken = [law.law for law in report.laws if law.holds is False]
+    kept = f"{report.function} keeps {report.count - report.failed} of {count_of(report.count, 'law')}"
+    if not report.count:
+        return f"can't tell: no law of {report.function} could be tried"
+    if not broken:
+        return f"{report.function} keeps {'the' if report.count == 1 else 'all'} {count_of(report.count, 'law')}"
+    is_variant = any(name in BATCH_LAWS for name in broken)
+    return f"{kept}{'; it is not batch-invariant' if is_variant else ''}"
+
+
+def _law_lines(laws: Sequence[LawResult]) -> Iterator[str]:
+    """Each law that was tried, with what breaks it; then those that were not."""
+    for law in laws:
+        if law.holds is not None:
+            yield f" {'✓' if law.holds else '✗'} {law.sentence}"
+        if law.holds is False and law.sizes is not None:
+            yield f"     with {_sizes_said(law.sizes)}, {law.dtype}: {law.detail}"
+    by_reason: dict[str, list[str]] = {}
+    for law in laws:
+        if law.holds is None:
+            by_reason.setdefault(law.detail, []).append(law.law)
+    for reason, names in by_reason.items():
+        yield f"   not tried: {', '.join(names)}: {reason}"
+
+
 def _sections(report: TrialReport, decimals: int, file: str | None) -> Iterator[Section]:
     """The verdict with how the function was called; the smallest input; the other failures."""
     lines = [*report.called, f"takes {report.domain.told()}", f"compared {join_words(report.compared)}"]
@@ -92,7 +123,11 @@ def _sections(report: TrialReport, decimals: int, file: str | None) -> Iterator[
         verdict_line(report),
         Lines(tuple(f"  {line}" for line in (*lines, *untried, *stopped)), "dim"),
     ]
+    if report.passed is not None:
+        blocks.append(Lines((passed_line(report.passed),)))
     yield Section("", blocks=tuple(blocks))
+    if report.laws:
+        yield Section("", blocks=(Lines(tuple(_law_lines(report.laws))),))
     if report.smallest is not None:
         yield Section("", blocks=tuple(_smallest_blocks(report, report.smallest, decimals)))
         yield Section("", blocks=tuple(_after(report, report.smallest, file)))
@@ -108,7 +143,8 @@ def _smallest_blocks(report: TrialReport, smallest: Smallest, decimals: int) -> 
         yield Pairs(slip_lines(report.explanations))
         yield Lines(tuple(_public_bugs(report)), "dim")
     if report.right_with:
-        yield Lines((f"Right with {' or '.join(report.right_with[:MAX_NAMED])}: attn list conventions",))
+        conventions = ": attn list conventions" if "--as" in report.right_with[0] else ""
+        yield Lines((f"Right with {' or '.join(report.right_with[:MAX_NAMED])}{conventions}",))
     if failure.report is None:
         yield Statement("✗ ", f"it {failure.sentence}", DIFFERS)
     else:
@@ -289,8 +325,10 @@ def trial_object(report: TrialReport, seed: int) -> dict[str, Any]:
         "called": list(report.called),
         "untried": list(report.untried),
         "compared": list(report.compared),
+        "passed": None if report.passed is None else list(report.passed),
         "explained_by": [{**vars(x), "slips": list(x.slips)} for x in report.explanations],
         "smallest": None if report.smallest is None else _smallest_object(report.smallest),
+        "laws": [{**vars(law), "sizes": law.sizes and vars(law.sizes)} for law in report.laws],
         "others": [{**vars(other), "sizes": vars(other.sizes)} for other in report.others],
     }
 

@@ -89,7 +89,7 @@ def lengths_of(taken: Sequence[int], refused: Sequence[int]) -> Lengths:
     >>> lengths_of([16, 32, 64], [1, 8, 48]).only, lengths_of([1, 2, 3, 5], []).are_any
     ((16, 32, 64), True)
     """
-    for step in reversed(STEPS):
+    for step in reversed(STEPS if len(taken) > 1 else ()):
         if all(length % step == 0 for length in taken):
             least = min(taken) if any(length < min(taken) and length % step == 0 for length in refused) else step
             most = max(taken) if any(length > max(taken) and length % step == 0 for length in refused) else None
@@ -131,6 +131,7 @@ class Domain:
     is_recurrence: bool = False
     has_unit_keys: bool = False
     have_decays_of_features: bool = False
+    has_empty_rows: bool = True  # whether masks leave some queries no key
     borders: Sequence[str] = ()  # what is not taken, and how the function says so
 
     def fit(self, sizes: Sizes) -> Sizes:

@@ -1,7 +1,7 @@
 """How a function is called, found by trying: the library of its arrays, their layout, and what its mask is."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -12,6 +12,7 @@ from attncli.base.text import join_words
 from attncli.engine.run import run
 from attncli.kernels.calls import (
     LAYOUTS,
+    LSE,
     NO_HEADS,
     OUTPUT,
     Interface,
@@ -25,7 +26,7 @@ from attncli.kernels.cases import BOUNDS, MEMORIES, PAGE_SIZE, PAGES, CaseMaker,
 from attncli.kernels.domain import Domain, Extra, Sizes
 from attncli.kernels.process import CallFailure, FunctionDescription
 from attncli.kernels.report import Failure
-from attncli.kernels.trial import COMMAND, JAX, MLX, NUMPY, RECURRENT, TORCH, TYPES, Base, Trial, largest_number
+from attncli.kernels.trial import COMMAND, JAX, MLX, NUMPY, RECURRENT, SCORES, TORCH, TYPES, Base, Trial, largest_number
 from attncli.problem.arrays import GivenArray
 from attncli.problem.conventions import find_convention
 from attncli.problem.spec import ProblemSpec
@@ -72,6 +73,7 @@ _RECURRENCES = {
     frozenset({"decay", "beta"}): ("gated_delta",),
 }
 ALIKE = 0.5  # less than this, the output is a wrong one in this layout rather than a right one in another
+_ANY_MASKS = ("attention_mask", "attn_mask", "mask")  # names of a mask of keys, or of queries and keys
 LOOSE = 1e-3  # of the largest number: so near are results of the right layout in any type
 
 
@@ -86,25 +88,10 @@ def find_call(trial: Trial, found: FunctionDescription) -> None:
     trial.interface = replace(trial.interface, device=options.device)
     layouts = [options.layout] if options.layout else _layouts(trial)
     best: _Probe | None = None
-    end = time.monotonic() + PROBE_SECONDS
-    for sizes in _probe_sizes(trial):
-        for library in libraries:
-            failures = []
-            for layout, interface in product(layouts, _interfaces(trial)):
-                probe = _probe_types(trial, replace(interface, library=library, layout=layout), sizes)
-                failures += [probe.failure] if probe.failure is not None else []
-                is_likely = probe.quality in (_RIGHT, _REFUSED) or probe.unlikeness < ALIKE
-                is_first = best is not None and best.failure is not None and probe.failure is None  # that gives numbers
-                may_be_taken = best is None or layout in PLAIN_LAYOUTS or is_likely or is_first
-                if may_be_taken and (best is None or probe.rank < best.rank):
-                    best = probe
-                if best is not None and probe.quality in (_RIGHT, _TIMED_OUT):
-                    break
-            if best is not None and best.quality in (_RIGHT, _TIMED_OUT):
-                break
-            if options.library is None and library == NUMPY and TORCH not in libraries and _are_no_tensors(failures):
-                libraries.append(TORCH)
-        if best is not None and (best.quality in (_RIGHT, _TIMED_OUT) or time.monotonic() > end):
+    for probe in _probes(trial, libraries, layouts):
+        if best is None or (probe.rank < best.rank and probe.may_replace(best)):
+            best = probe
+        if best.quality in (_RIGHT, _TIMED_OUT):
             break
     assert best is not None
     _check_can_be_called(trial, best, libraries)
@@ -116,9 +103,10 @@ def find_call(trial: Trial, found: FunctionDescription) -> None:
     how = "" if len(libraries) * len(layouts) == 1 else found_or_not
     arrays = _ARRAYS[trial.interface.library]
     own_layout = describe_layout(trial.interface.layout)
-    trial.remarks.append(f"{trial.interface.signature}: {arrays}, {own_layout}{how}")
+    call = [f"{trial.interface.signature}: {arrays}, {own_layout}{how}"]
     if trial.interface.output_layout:
-        trial.remarks.append(f"returns {describe_layout(trial.interface.output_layout)}")
+        call.append(f"returns {describe_layout(trial.interface.output_layout)}")
+    trial.remarks[:0] = call
 
 
 @dataclass(frozen=True)
@@ -137,6 +125,31 @@ class _Probe:
         """The smaller the better: of those that give other numbers the most alike, of those that raise the first."""
         is_own = self.quality <= _RAISED or self.quality == _TIMED_OUT
         return (min(self.quality, _OTHER) if is_own else self.quality), self.unlikeness
+
+    def may_replace(self, best: "_Probe") -> bool:
+        """Whether its layout is one to take: a usual one, or one that its numbers, or a refusal, speak for."""
+        is_likely = self.quality in (_RIGHT, _REFUSED) or self.unlikeness < ALIKE
+        is_first_with_numbers = best.failure is not None and self.failure is None
+        return self.interface.layout in PLAIN_LAYOUTS or is_likely or is_first_with_numbers
+
+
+def _probes(trial: Trial, libraries: list[str], layouts: Sequence[str]) -> Iterator[_Probe]:
+    """How each call works, the likelier and the more telling first, until the time is over.
+
+    PyTorch is added to the libraries where a failure says that arrays of NumPy are no tensors.
+    """
+    end = time.monotonic() + PROBE_SECONDS
+    for sizes in _probe_sizes(trial):
+        for library in libraries:
+            failures = []
+            for layout, interface in product(layouts, _interfaces(trial)):
+                probe = _probe_types(trial, replace(interface, library=library, layout=layout), sizes)
+                failures += [probe.failure] if probe.failure is not None else []
+                yield probe
+            if trial.options.library is None and TORCH not in libraries and _are_no_tensors(failures):
+                libraries.append(TORCH)
+        if time.monotonic() > end:
+            return
 
 
 def _are_no_tensors(failures: Sequence[CallFailure]) -> bool:
@@ -202,7 +215,8 @@ def _libraries(found: FunctionDescription) -> list[str]:
         return [TORCH]
     if "ndarray" in annotations or "numpy" in annotations:
         return [NUMPY]
-    return [*(one for one in (TORCH, JAX, MLX) if one in found.libraries), NUMPY]
+    named = [one for one in (TORCH, JAX, MLX) if one in found.libraries]
+    return [*named, NUMPY, *(one for one in found.loaded if one not in named)]
 
 
 def _layouts(trial: Trial) -> list[str]:
@@ -240,9 +254,35 @@ def _probe(trial: Trial, interface: Interface, sizes: Sizes, dtype: str) -> _Pro
         reference = reference_of(problem, OUTPUT)
         output = output.reshape(reference.shape)
         quality = _RIGHT if is_near(output, reference, dtype) else _SHAPE
+        is_by_shape = LSE in interface.returns and returned.parts[interface.returns.index(LSE)].name is None
+        if quality == _RIGHT and is_by_shape and isinstance(results, dict):
+            interface = _with_known_sums(trial, problem, results[LSE].array, dtype)
         return _Probe(quality, interface, sizes, dtype, unlikeness=_unlikeness(output, reference))
     finally:
         trial.interface = before
+
+
+def _with_known_sums(trial: Trial, problem: ProblemSpec, found: Array, dtype: str) -> Interface:
+    """The call whose part of the shape of a log-sum-exp is one by its numbers too, in base e or 2, or is not compared.
+
+    One that is only like it is compared: it may be a wrong one.
+    """
+    interface = trial.interface
+    lse, scores = (reference_of(problem, name).astype(np.float64) for name in (LSE, SCORES))
+    largest = scores.max(axis=-1)
+    found = found.astype(np.float64).reshape(lse.shape)
+    if is_near(found, lse, dtype):
+        return interface
+    position = interface.returns.index(LSE) + 1
+    if is_near(found, lse / np.log(2), dtype):
+        trial.remarks.append(f"part {position}: the log-sum-exp in base 2")
+        return replace(interface, lse_base=2)
+    known = {"the largest score": largest, "the sum of the exponentials": np.exp(lse - largest)}
+    said = next((said for said, right in known.items() if is_near(found, right, dtype)), None)
+    if said is None and _unlikeness(found, lse) < ALIKE:
+        return interface
+    trial.remarks.append(f"part {position}: {said or 'none of the known results'}, not compared")
+    return replace(interface, returns=tuple(None if name == LSE else name for name in interface.returns))
 
 
 def _unlikeness(output: Array, reference: Array) -> float:
@@ -263,35 +303,51 @@ def _quality_of(failure: CallFailure) -> int:
 
 
 def find_mask(trial: Trial) -> None:
-    """Find whether the mask is numbers that are added to the scores, −∞ where a key is hidden, and not a boolean.
+    """Find what the mask is: a boolean of queries and keys, numbers added to the scores, or one for each key.
 
     Tried where no convention says what it is; a query that sees no key may have any result.
     """
     interface = trial.interface
-    if "mask" not in interface.extras or trial.description.convention is not None:
+    name = next((one.parameter for one in interface.passed if one.key in ("mask", "key_mask")), None)
+    if name is None or trial.description.convention is not None:
         return
-    domain = first_domain(trial, interface)
-    sizes, dtype = trial.base.sizes, trial.base.dtype
-    for adds_masks in (False, True):
-        trial.interface = replace(interface, adds_masks=adds_masks)
-        extras: Sequence[Extra] = ("mask", "bias") if adds_masks else ("mask",)
-        case = CaseMaker(domain).make(sizes, dtype, extras=extras)
-        found = results_of(trial, case)
-        problem = trial.problem_of(case)
-        visible = visible_table(problem)
-        sees = np.broadcast_to(visible, (*(1,) * (4 - visible.ndim), *visible.shape)).any(axis=-1)  # [b h n]
-        right = reference_of(problem, OUTPUT)
-        if isinstance(found, dict) and OUTPUT in found:
-            output = found[OUTPUT].array.reshape(right.shape)
-            seen = np.broadcast_to(sees, right.shape[:-1])
-            if is_near(output[seen], right[seen], dtype):
-                if adds_masks:
-                    name = next(one.parameter for one in interface.passed if one.key == "mask")
-                    trial.remarks.append(
-                        f"{name}: numbers added to the scores, −∞ where a key is hidden, found by trying"
-                    )
-                return
+    for said, variant in _masks(interface, name):
+        trial.interface = variant
+        if _is_right_with_mask(trial):
+            trial.remarks += [f"{name}: {said}, found by trying"] if said else []
+            return
     trial.interface = interface
+
+
+def _masks(interface: Interface, name: str) -> Iterator[tuple[str, Interface]]:
+    """What a mask may be, in words, and how it is passed: first what its name says."""
+    yield "", interface
+    if name.strip("_").casefold() in _ANY_MASKS:
+        passed = tuple(replace(one, key="mask") if one.parameter == name else one for one in interface.passed)
+        interface = replace(interface, passed=passed)
+        yield "true where a query sees a key", interface
+    if "mask" in interface.keys:
+        added = "numbers added to the scores, −∞ where a key is hidden"
+        for axes, words in ((2, ""), (4, " [1, 1, queries, keys]")):
+            if axes == 4:
+                yield f"true where a query sees a key{words}", replace(interface, mask_axes=4)
+            yield f"{added}{words}", replace(interface, adds_masks=True, mask_axes=axes)
+
+
+def _is_right_with_mask(trial: Trial) -> bool:
+    """Whether the function gives the right numbers for queries that see a key, with a mask on several batch items."""
+    interface, sizes, dtype = trial.interface, trial.base.sizes, trial.base.dtype
+    domain = first_domain(trial, interface)
+    kind: Extra = "mask" if "mask" in interface.keys else "key_mask"
+    extras: Sequence[Extra] = (kind, "bias") if interface.adds_masks else (kind,)
+    case = CaseMaker(domain).make(sizes, dtype, extras=extras)
+    found, problem = results_of(trial, case), trial.problem_of(case)
+    if not isinstance(found, dict) or OUTPUT not in found:
+        return False
+    right, visible = reference_of(problem, OUTPUT), visible_table(problem)
+    sees = np.broadcast_to(visible, (*(1,) * (4 - visible.ndim), *visible.shape)).any(axis=-1)  # [b h n]
+    seen = np.broadcast_to(sees, right.shape[:-1])
+    return is_near(found[OUTPUT].array.reshape(right.shape)[seen], right[seen], dtype)
 
 
 def is_near(output: Array, right: Array, dtype: str) -> bool:
@@ -334,7 +390,7 @@ def first_domain(trial: Trial, interface: Interface) -> Domain:
         has_batch=has_batch,
         memories=tuple(MEMORIES) if interface.library in (NUMPY, TORCH) else ("",),
         extras=_extras(trial, interface),
-        needed=interface.needed,
+        needed=(*interface.needed, *_read_always(trial, interface)),
         has_gradients=trial.options.is_backward,
         page_size=PAGE_SIZE if PAGES in interface.keys else 1,
         have_same_bounds=BOUNDS[0] in interface.keys and BOUNDS[1] not in interface.keys,
@@ -342,8 +398,18 @@ def first_domain(trial: Trial, interface: Interface) -> Domain:
         order="" if recurrence is None else "same",
         is_recurrence=recurrence is not None,
         has_unit_keys=recurrence is not None and "delta" in recurrence.name,
+        has_empty_rows=not interface.adds_masks or "empty_rows" in description.document,
         have_decays_of_features=interface.have_decays_of_features,
     )
+
+
+def _read_always(trial: Trial, interface: Interface) -> list[Extra]:
+    """The numbers of each token that a recurrence reads, although the function has a default for them."""
+    raw = trial.description.document.get("recurrence")
+    if trial.recurrence is None or "slopes=" in str(raw and raw.value):  # from which decays are made
+        return []
+    of_tokens = [extra for extra in interface.extras if extra in ("decay", "beta")]
+    return [x for x in of_tokens if x in trial.recurrence.shapes.arrays and x not in interface.needed]
 
 
 def _extras(trial: Trial, interface: Interface) -> Sequence[Extra]:

@@ -140,6 +140,7 @@ class FunctionDescription:
     parameters: Sequence[Parameter] | None
     libraries: Sequence[str]  # the packages that its module has names of
     functions: Sequence[str]  # of its module
+    loaded: Sequence[str] = ()  # libraries of arrays that its import loads
 
 
 @dataclass
@@ -343,7 +344,7 @@ def _read_description(target: str, answer: Mapping[str, Any]) -> FunctionDescrip
     """What is known of a function, of the description of it."""
     parameters = answer["parameters"]
     known = None if parameters is None else tuple(map(_parameter, parameters))
-    return FunctionDescription(target, known, answer["libraries"], answer["functions"])
+    return FunctionDescription(target, known, answer["libraries"], answer["functions"], answer["loaded"])
 
 
 def _parameter(found: Mapping[str, Any]) -> Parameter:

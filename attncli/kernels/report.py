@@ -41,6 +41,18 @@ class OtherFailure:
 
 
 @dataclass(frozen=True)
+class LawResult:
+    """Whether the function keeps a law, None where it was not tried; `detail` says how it does not, or why."""
+
+    law: str
+    sentence: str
+    holds: bool | None
+    detail: str = ""
+    sizes: Sizes | None = None
+    dtype: str = ""
+
+
+@dataclass(frozen=True)
 class Smallest:
     """The smallest input on which the function fails: the input, the problem of it, and what happens."""
 
@@ -74,6 +86,8 @@ class TrialReport:
     right_with: tuple[str, ...] = ()  # options of conventions, by which it is right where it gave wrong numbers
     is_stopped: bool = False  # whether inputs were left out after too many crashes
     is_interrupted: bool = False  # by Ctrl-C
+    laws: tuple[LawResult, ...] = ()
+    passed: tuple[str, ...] | None = None  # mistakes that the tolerance given lets pass; None where none was
     telling: int = 0  # inputs with more than one tile of keys, and more than one head or batch item
 
     @property
@@ -81,4 +95,6 @@ class TrialReport:
         """Whether it failed on no input; None where too few inputs tell."""
         if self.failed:
             return False
+        if self.laws:
+            return True if any(law.holds for law in self.laws) else None
         return True if self.telling >= LEAST_TELLING and not self.is_interrupted else None

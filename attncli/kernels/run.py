@@ -13,15 +13,17 @@ from attncli.io.problem_files import Origin, RawValue
 from attncli.kernels.borders import find_domain, find_precision
 from attncli.kernels.calls import NO_HEADS, PASSED_KEYS, Interface, parameters_said
 from attncli.kernels.cases import CaseMaker, KernelCase
+from attncli.kernels.chosen_tolerance import find_passed
 from attncli.kernels.domain import Domain
+from attncli.kernels.laws import try_laws
 from attncli.kernels.probing import find_call, find_mask
 from attncli.kernels.process import CallFailure, FunctionDescription, Runner
 from attncli.kernels.report import LEAST_TELLING, Failure, Kind, OtherFailure, Smallest, TrialReport
 from attncli.kernels.shrink import Shrinker
 from attncli.kernels.trial import COMMAND, Description, Trial, TrialOptions
 from attncli.problem.conventions import CONVENTIONS
-from attncli.problem.fields import GRADIENT_PREFIX
-from attncli.problem.spec import DEFAULTS
+from attncli.problem.fields import GRADIENT_PREFIX, option_name
+from attncli.problem.spec import DEFAULTS, FIELDS
 
 CALL_HINT = "--layout and --arrays say how it takes its arguments"
 LEAST_TILE = 16  # keys, or those of which the function takes multiples
@@ -52,6 +54,8 @@ def try_function(
     find_mask(trial)
     domain = find_domain(trial)
     find_precision(trial, domain)
+    if options.laws:
+        return _laws_report(trial, domain)
     return _run(trial, domain)
 
 
@@ -67,12 +71,24 @@ def _check_is_passed(interface: Interface, found: FunctionDescription, descripti
         raise AttnError(message, where=interface.function, hint=hint)
 
 
+def _laws_report(trial: Trial, domain: Domain) -> TrialReport:
+    """The report on the laws alone, which need no reference."""
+    laws = try_laws(trial, domain)
+    tried = [law for law in laws if law.holds is not None]
+    return replace(_report(trial, domain, len(tried), sum(not law.holds for law in tried)), laws=laws)
+
+
 def _cases(trial: Trial, domain: Domain) -> list[KernelCase]:
     maker = CaseMaker(domain, trial.options.seed)
     own = trial.description.given
     own = own if own is None or trial.options.is_backward else own.without("grad_output")
     given = [] if own is None else [own]
     made = [*maker.systematic(), *maker.drawn(trial.options.inputs)]
+    if not domain.has_empty_rows:  # a mask of −∞ alone that is added to the scores of a query
+        kept = [case for case in made if "mask" not in case.arrays or not trial.has_empty_row(case)]
+        if "mask" in domain.extras:
+            trial.untried.append("queries that see no key, whose masks are −∞ alone: --empty-rows nan or zeros says so")
+        made = kept
     return [*given, *(sorted(made, key=lambda case: not _is_telling(case, domain)) if trial.is_slow else made)]
 
 
@@ -112,7 +128,8 @@ def _run(trial: Trial, domain: Domain) -> TrialReport:
         raise AttnError(f"it refuses every input: it {sentence}", where=trial.interface.function, hint=CALL_HINT)
     trial.untried += [f"{count_of(number, 'input')}: it {sentence}" for sentence, number in refusals.items()]
     report = _report(trial, domain, count, len(failures))
-    report = replace(report, is_stopped=is_stopped, is_interrupted=is_interrupted, telling=telling)
+    passed = find_passed(trial, cases[:count], report.compared)
+    report = replace(report, is_stopped=is_stopped, is_interrupted=is_interrupted, telling=telling, passed=passed)
     return report if not failures else _with_smallest(trial, domain, report, failures)
 
 
@@ -191,22 +208,34 @@ def _with_smallest(
 
 
 def _right_with(trial: Trial, cases: Sequence[KernelCase]) -> tuple[str, ...]:
-    """The options of the conventions by which the function is right on all inputs on which it gives wrong numbers.
+    """The options by which the function is right on all inputs on which it gives wrong numbers.
 
-    A convention may be the function's but for the rows without keys, which are tried as attn has them, too.
+    One of rows without keys or of causal masks alone, or else a convention, which may be the function's but for such
+    rows. A function that fails on views alone is right with contiguous arrays.
     """
     description = trial.description
     if not cases or description.convention is not None:
         return ()
-    zeros = {"empty_rows": RawValue(DEFAULTS["empty_rows"], Origin())}
+
+    def is_right(convention: str | None, **keys: str) -> bool:
+        document = {**description.document, **{key: RawValue(value, Origin()) for key, value in keys.items()}}
+        with_it = replace(trial, description=replace(description, convention=convention, document=document))
+        return all(with_it.judge(case) is None for case in cases)
+
+    for key in ("empty_rows", "align"):
+        others = [word for word in FIELDS[key].words if word != DEFAULTS[key] and key not in description.document]
+        right = next((word for word in others if is_right(None, **{key: word})), None)
+        if right is not None:
+            return (f"{option_name(key)} {right}",)
+    if all(case.memory for case in cases) and all(trial.judge(replace(case, memory="")) is None for case in cases):
+        return ("contiguous arrays",)
     found = []
+    usual = str(DEFAULTS["empty_rows"])
     for name in CONVENTIONS:
-        for words, more in (("", {}), (f" --empty-rows {DEFAULTS['empty_rows']}", zeros)):
-            other = replace(description, convention=name, document={**description.document, **more})
-            with_it = replace(trial, description=other)
-            if all(with_it.judge(case) is None for case in cases):
-                found.append(f"--as {name}{words}")
-                break
+        if is_right(name):
+            found.append(f"--as {name}")
+        elif is_right(name, empty_rows=usual):
+            found.append(f"--as {name} --empty-rows {usual}")
     return tuple(found)
 
 

@@ -1,5 +1,6 @@
 """A trial of a kernel: what it is to compute, how it is tried, and the judgement of what it gave on one input."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -76,6 +77,7 @@ class TrialOptions:
     returns: tuple[str | None, ...] | None = None
     check: CheckOptions = field(default_factory=CheckOptions)
     is_backward: bool = False
+    laws: bool = False  # whether laws are tried alone
     features: tuple[int, ...] = ()
     lengths: tuple[int, ...] = ()
     is_square: bool = False  # whether there are as many queries as keys
@@ -201,9 +203,14 @@ class Trial:
             if array is None:
                 sentence = f"returns {name} of shape {part.array.shape}, not {expected}"
                 return Failure("result", sentence, f"shape {name}")
+            array = self._own_base(name, array)
             of_type = array if array.dtype.kind == "f" else array.astype(np.float64)
             results[name] = GivenArray(of_type, dtype=self._inner(part.type) if array.dtype.kind == "f" else None)
         return results
+
+    def _own_base(self, name: str, array: Array) -> Array:
+        """A log-sum-exp of base 2 as one of base e."""
+        return array * math.log(2) if name == LSE and self.interface.lse_base == 2 else array
 
     def _inner(self, dtype: str) -> str:
         """The type of a result, or that in which the function computes, if this has fewer digits."""
@@ -257,7 +264,7 @@ class Trial:
         has_scores = plan_of(problem).find(SCORES) is not None
         exact = compute_reference(problem, [*results, *([SCORES] if has_scores else [])], self.options.check)
         references = {name: exact.value(name) for name in results}
-        largest_score = largest_number(exact.value(SCORES)) if has_scores else 0.0
+        largest_score = largest_number(exact.value(SCORES)) if has_scores else _largest_decay(case)
         if not self._agrees_surely(case, results, references, largest_score):
             is_coarse = case.dtype in HALF
             wrong = [
@@ -310,6 +317,8 @@ class Trial:
             more = of_scores * largest_number(reference) + float(np.finfo(precision.accumulation_dtype).tiny)
             if name.startswith(GRADIENT_PREFIX):  # whose terms may cancel, to 0 in one order and not in another
                 more += UNITS * precision.epsilon * _size_of_terms(case, name.removeprefix(GRADIENT_PREFIX))
+            if self.recurrence is not None:
+                more += UNITS * precision.epsilon * _size_of_writes(case, name)
             allowed = tolerance.allowed(given, reference, None) + more
             if not tolerance.agrees(given, reference, allowed).all():
                 return False
@@ -352,6 +361,18 @@ def telling_results(failure: Failure) -> Mapping[str, GivenArray]:
     """What mistakes are looked for in: not the log-sum-exp where the output is wrong too, for they often change one."""
     is_of_both = failure.cause == f"differs {OUTPUT}"
     return {name: found for name, found in failure.returned.items() if name != LSE or not is_of_both}
+
+
+def _largest_decay(case: KernelCase) -> float:
+    """The largest logarithm of what is kept over all tokens: kernels subtract such sums, and take the exponential."""
+    decay = case.arrays.get("decay")
+    return 0.0 if decay is None else largest_number(decay.sum(axis=2))
+
+
+def _size_of_writes(case: KernelCase, name: str) -> float:
+    """About how large the terms are that a state or an output of a recurrence is the sum of."""
+    written = largest_number(case.arrays["value"]) * math.sqrt(case.sizes.keys)
+    return written * (largest_number(case.arrays["query"]) if name == OUTPUT else 1.0)
 
 
 def _size_of_terms(case: KernelCase, key: str) -> float:

@@ -123,6 +123,7 @@ def describe(module: Any, function: Any) -> Message:
         "parameters": parameters if signature else None,
         "annotation": text_of(getattr(signature, "return_annotation", "")),
         "libraries": sorted(modules | {str(getattr(function, "__module__", "")).partition(".")[0]}),
+        "loaded": [name for name in ("torch", "jax", "mlx") if name in sys.modules],
         "functions": [] if module is None else functions_of(module),
     }
 

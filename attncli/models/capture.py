@@ -1,4 +1,4 @@
-"""A capture of a model's run: the model is run as it is, then once more with its attentions recorded."""
+"""A capture of a model's run: one plain run, then one with its attentions recorded."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,17 +15,17 @@ from attncli.models.running import EAGER, MASK, RunnableCheckpoint, TokenizedTex
 from attncli.models.softmaxes import SoftmaxCall, SoftmaxRecorder
 from attncli.problem.arrays import GivenArray
 
-_COPIES = 3  # of what is recorded, at the most, while it is written
+_COPIES = 3  # of the record, at most, during writing
 _MOST_TEXT = 120  # characters of names in a note
 SCORES = "scores"
-# How much outputs of one implementation of attention may differ from those of another, in parts of the largest number.
+# How much outputs of one implementation of attention may differ from another's, relative to the largest number.
 _MOST_DIFFERENCE = {"float64": 1e-3, "float32": 1e-3, "float16": 0.03, "bfloat16": 0.1}
 _SIZES = {"float64": 8, "float32": 4}  # bytes of a number; others have 2
 
 
 @dataclass(frozen=True)
 class CaptureRequest:
-    """What is captured: the tokens, those of an encoder-decoder's decoder, the layers (None: all), and the type."""
+    """The request of a capture: tokens, a decoder's tokens in an encoder-decoder, layers (None: all), and type."""
 
     tokens: TokenizedText
     target: TokenizedText | None
@@ -35,7 +35,7 @@ class CaptureRequest:
 
 @dataclass(frozen=True)
 class CapturedRun:
-    """A capture with its tensors, and what is said of it."""
+    """A capture with its tensors, and remarks on it."""
 
     capture: Capture
     tensors: Mapping[str, GivenArray]
@@ -49,18 +49,18 @@ class CapturedRun:
 
 
 def _bytes(array: GivenArray) -> int:
-    """The bytes of an array in a file: numbers of bfloat16 are held in twice as many."""
+    """The bytes of an array in a file; in memory, bfloat16 numbers take twice as many."""
     return array.array.nbytes // (2 if array.dtype == "bfloat16" else 1)
 
 
 def attention_count(found: RunnableCheckpoint) -> int | None:
-    """About how many attentions a run has: an encoder-decoder has three a layer."""
+    """The approximate number of attentions in a run: an encoder-decoder has three a layer."""
     count = found.layer_count
     return None if count is None else count * (3 if found.config.is_encoder_decoder else 1)
 
 
 def capture_size(found: RunnableCheckpoint, request: CaptureRequest) -> dict[str, int]:
-    """About how many bytes a capture takes, by what they are of; nothing where the configuration does not say."""
+    """The approximate bytes of a capture, by content; empty if the configuration does not say."""
     config = found.text_config
     layers, heads = attention_count(found), getattr(config, "num_attention_heads", None)
     if not layers or not isinstance(heads, int):
@@ -80,7 +80,7 @@ def capture_size(found: RunnableCheckpoint, request: CaptureRequest) -> dict[str
 
 
 def check_memory(found: RunnableCheckpoint, request: CaptureRequest) -> None:
-    """Raise AttnError where the model, and what is recorded of it, do not fit in the free memory."""
+    """Raise AttnError if the model and its record do not fit in the free memory."""
     stored = sum(file.stat().st_size for file in {*found.checkpoint.files.values()})
     size = stored * (_SIZES.get(request.dtype, 2) / 2 if request.dtype else 1)
     missing = missing_memory(int(size + _COPIES * sum(capture_size(found, request).values())))
@@ -91,13 +91,13 @@ def check_memory(found: RunnableCheckpoint, request: CaptureRequest) -> None:
 def capture_run(
     found: RunnableCheckpoint, request: CaptureRequest, progress: Callable[[int, int], None]
 ) -> CapturedRun:
-    """Run the model twice, and record the second run; `progress` is told how many attentions of all have run.
+    """Run the model twice, and record the second run; `progress` gets the count of finished attentions.
 
-    Then it is run once with its default implementation of attention, and it is said where that gives other numbers.
-    Raises AttnError where it can't be run or recorded, and where the second run differs from the first.
+    It then runs once with its default implementation of attention, and a remark says if that gives other numbers.
+    Raises AttnError if it can't be run or recorded, or if the second run differs from the first.
     """
     run, plain = _recorded_run(found, request, progress)
-    more = _implementation_notes(found, request, plain)  # of another model: the first one needs no memory now
+    more = _implementation_notes(found, request, plain)  # by another model: the first one needs no memory now
     notes = [*run.notes, *more]
     return replace(run, capture=replace(run.capture, notes=notes), notes=notes)
 
@@ -139,7 +139,7 @@ def _recorded_run(
         _check_softmaxes(found, softmaxes, request)
         notes = []
     modules = [call.module for call in calls]
-    # A tensor that was drawn may be of a module that ran after the last attention alone.
+    # A randomly drawn tensor may only belong to a module after the last attention.
     position = {module: at for at, module in enumerate(counts)}
     last = max((position.get(module, -1) for module in modules), default=-1)
     found.check_missing([name for name in missing if position.get(name.rpartition(".")[0], last) < last])
@@ -154,12 +154,12 @@ def _recorded_run(
         notes.append(f"{_some(repeated)} {about}")
     if not layers:
         hint = "it numbers its layers from 0" if request.layers is not None else None
-        raise AttnError("none of the layers that are asked for has attention", where=found.where, hint=hint)
+        raise AttnError("none of the requested layers has attention", where=found.where, hint=hint)
     return CapturedRun(_capture(found, request, layers, model), maker.tensors, missing, notes), plain
 
 
 def _check_softmaxes(found: RunnableCheckpoint, recorder: SoftmaxRecorder, request: CaptureRequest) -> None:
-    """Raise AttnError where no softmax of a model without calls of attention functions multiplies values."""
+    """Raise AttnError if the model calls no attention function, and no softmax multiplies values."""
     if recorder.attentions or request.layers is not None:
         return
     why = "its softmaxes multiply no values in a form that is recorded" if recorder.others else "it has no softmax"
@@ -168,7 +168,7 @@ def _check_softmaxes(found: RunnableCheckpoint, recorder: SoftmaxRecorder, reque
 
 
 def _implementation_notes(found: RunnableCheckpoint, request: CaptureRequest, plain: Any) -> list[str]:
-    """What is said where the model gives other numbers with its default implementation of attention."""
+    """The remark if the model gives other numbers with its default implementation of attention."""
     try:
         model, _ = found.load(request.dtype, None)
         name = model.config._attn_implementation
@@ -176,18 +176,18 @@ def _implementation_notes(found: RunnableCheckpoint, request: CaptureRequest, pl
             return []
         default = found.run(model, request.tokens, None if request.target is None else request.target.ids)
     except AttnError as error:
-        return [f"captured is eager attention, which was not compared with the default: {error}"]
+        return [f"eager attention was captured, and not compared with the default: {error}"]
     largest = max(_differences(plain, default), default=0.0)
     if largest <= _MOST_DIFFERENCE[str(model.dtype).rpartition(".")[2]]:
         return []
     return [
-        f"captured is eager attention, with which this model's output differs by {largest:.2g} of its largest number "
-        f"from that with {name}, its default"
+        f"eager attention was captured: the output differs from that of {name}, the default, by {largest:.2g} of its "
+        "largest number"
     ]
 
 
 def _differences(first: Any, second: Any) -> Iterator[float]:
-    """The largest difference of each tensor of numbers in two outputs, in parts of the largest number of the second."""
+    """The largest difference of each numeric tensor in two outputs, relative to the second's largest number."""
     pairs = zip(apply(lambda tensor: tensor, first), apply(lambda tensor: tensor, second), strict=False)
     for one, other in pairs:
         if one.shape == other.shape and one.is_floating_point() and one.numel():
@@ -196,7 +196,7 @@ def _differences(first: Any, second: Any) -> Iterator[float]:
 
 
 def _some(names: Sequence[str]) -> str:
-    """Names in a line, cut where they are many."""
+    """Names in a line, cut if there are many."""
     return shorten(", ".join(names), _MOST_TEXT)
 
 
@@ -216,7 +216,7 @@ def _capture(
 
 
 def _check_equal(plain: Any, recorded: Any, where: str) -> None:
-    """Raise AttnError where a number of two runs differs, in any bit."""
+    """Raise AttnError if any bit of two runs differs."""
     torch, _ = import_packages()
 
     def bits(tensor: Any) -> Any:
@@ -224,7 +224,7 @@ def _check_equal(plain: Any, recorded: Any, where: str) -> None:
 
     pairs = zip(apply(bits, plain), apply(bits, recorded), strict=True)
     if not all(torch.equal(left, right) for left, right in pairs):
-        message = "the run that was recorded differs from the plain run, so that what it recorded is not the model's"
+        message = "the recorded run differs from the plain run, so its numbers are not the model's"
         raise AttnError(message, where=where, hint="does the model choose at random?")
 
 
@@ -236,7 +236,7 @@ def _layers(
     *,
     has_two_parts: bool,
 ) -> tuple[list[CapturedLayer], list[str]]:
-    """The layers of recorded calls, those that are asked for; and the names of those that share an attention."""
+    """The requested layers of recorded calls, and the names of those that share an attention."""
     modules = [call.module for call in calls]
     places = places_of(modules, counts, has_two_parts=has_two_parts)
     names = layer_names(modules, places)
@@ -251,7 +251,7 @@ def _layers(
 
 
 def _others(found: RunnableCheckpoint, recorder: Recorder) -> list[str]:
-    """What is said of layers that call no attention function, as those of a state space."""
+    """The remark on layers that call no attention function, such as state-space layers."""
     numbers = {place_of(call.module, has_two_parts=False).number for call in recorder.calls}
     count = found.layer_count
     others = [] if count is None else [str(number) for number in range(count) if number not in numbers]

@@ -1,4 +1,4 @@
-"""`attn capture`: what every attention of a model is given and gives while the model reads a text."""
+"""`attn capture`: the inputs and outputs of every attention of a model that reads a text."""
 
 import re
 import shlex
@@ -27,7 +27,7 @@ _RANGE = re.compile(r"\s*([0-9]{1,6})\s*(?:-\s*([0-9]{1,6})\s*)?", re.ASCII)
 
 
 def _dtypes() -> Sequence[str]:
-    """The types that a model may be run in."""
+    """The types in which a model may run."""
     from attncli.models.running import DTYPES
 
     return DTYPES
@@ -42,18 +42,18 @@ def capture(
     output: str | None = option(f"A new {SUFFIX} file; .html: a page.", "-o", "--output", metavar="FILE"),
     ids: str | None = option("Tokens by their numbers: 464,3797.", "--ids", metavar="NUMBERS"),
     target: str | None = option(
-        "What the decoder of an encoder-decoder predicts; default TEXT.", "--target", metavar="TEXT"
+        "Text that the decoder of an encoder-decoder predicts; default TEXT.", "--target", metavar="TEXT"
     ),
     layers: str | None = option("Some layers: 0-3, or 0,5,11.", "--layers", metavar="N-M"),
     max_tokens: str | None = option("Keep the first tokens of a text.", "--max-tokens", metavar="N"),
     dtype: str | None = option(
-        "float32, bfloat16 …; default that of the tensors.", "--dtype", metavar="TYPE", complete=complete_from(_dtypes)
+        "float32, bfloat16 …; default: the tensors' type.", "--dtype", metavar="TYPE", complete=complete_from(_dtypes)
     ),
     against: str | None = option("Compare with another capture, layer by layer.", "--against", metavar="FILE"),
     force: Force = False,
     strict: bool = flag(STRICT_HELP, "--strict"),
 ) -> None:
-    """Run a model, and write what each of its attentions was given and gave."""
+    """Run a model, and write the inputs and outputs of each of its attentions."""
     from attncli.io.captures import read_capture
     from attncli.io.inputs import Inputs
     from attncli.models.running import read_runnable
@@ -75,7 +75,7 @@ def capture(
 
 
 def _new_file(output: str, *, force: bool) -> str:
-    """The file that is written; raises AttnError where it is there already, or its suffix is another format's."""
+    """The file to write; raises AttnError if it exists, or its suffix belongs to another format."""
     file = named_file(output, "-o")
     if path_of(file).suffix not in (SUFFIX, PAGE_SUFFIX):
         hint = f"name captured{SUFFIX}, or model{PAGE_SUFFIX} for a page of all heads"
@@ -85,7 +85,7 @@ def _new_file(output: str, *, force: bool) -> str:
 
 
 def _count(text: str, option: str) -> int:
-    """A number of 1 or more; raises AttnError."""
+    """A number from 1; raises AttnError for others."""
     number = whole_number(text, option)
     if number < 1:
         raise AttnError(f"{number} is less than 1", where=option)
@@ -93,7 +93,7 @@ def _count(text: str, option: str) -> int:
 
 
 def read_layers(text: str) -> list[int]:
-    """The numbers of layers that a text names; raises AttnError where it names none.
+    """The numbers of layers that a text names; raises AttnError if it names none.
 
     >>> read_layers("0-3, 7")
     [0, 1, 2, 3, 7]
@@ -111,7 +111,7 @@ def read_layers(text: str) -> list[int]:
 def _tokens(
     found: "RunnableCheckpoint", text: str | None, ids: str | None, most: int | None, inputs: "Inputs"
 ) -> "TokenizedText":
-    """The tokens of the text or of their numbers; raises AttnError where there are none, or both are given."""
+    """The tokens of the text or of the ids; raises AttnError if both or neither are given."""
     if (text is None) == (ids is None):
         message = "no text" if text is None else "TEXT and --ids contradict each other"
         raise AttnError(message, hint="give the text that the model reads, or --ids 464,3797")
@@ -132,7 +132,7 @@ def _request(
     layers: Sequence[int] | None,
     dtype: str | None,
 ) -> "CaptureRequest":
-    """What is captured; raises AttnError where the model has no decoder for a target, or no such layer or type."""
+    """The request; raises AttnError if the model has no decoder for a target, or no such layer or type."""
     from attncli.models.capture import CaptureRequest
     from attncli.models.running import DTYPES
 
@@ -151,7 +151,7 @@ def _request(
 
 
 def _run(found: "RunnableCheckpoint", request: "CaptureRequest", *, strict: bool) -> "CapturedRun":
-    """The run; what has to be known of it is said on standard error."""
+    """The run; remarks on it go to standard error."""
     from attncli.models.capture import capture_run, check_memory
     from attncli.models.running import missing_tensors
 
@@ -164,7 +164,7 @@ def _run(found: "RunnableCheckpoint", request: "CaptureRequest", *, strict: bool
 
 
 def _run_and_write(found: "RunnableCheckpoint", request: "CaptureRequest", file: str, *, strict: bool) -> "CapturedRun":
-    """The run, whose capture is written, with what to do next; the file is opened first: it may not be writable."""
+    """Write a run's capture, and report the next command; the file is opened first: it may not be writable."""
     from attncli.io.output_files import atomic_write
     from attncli.io.safetensors import write_capture
     from attncli.models.capture import capture_size
@@ -186,7 +186,7 @@ def _run_and_write(found: "RunnableCheckpoint", request: "CaptureRequest", file:
 
 
 def _compare(run: "CapturedRun", other: "CaptureFile") -> None:
-    """Write by how much the run differs from another capture."""
+    """Write the differences of the run from another capture."""
     from attncli.models.captures_document import ReadableCapture, captures_document, compare_captures
     from attncli.render.formats import terminal
 
@@ -196,7 +196,7 @@ def _compare(run: "CapturedRun", other: "CaptureFile") -> None:
 
 
 def _write_page(run: "CapturedRun", stream: IO[bytes]) -> None:
-    """Write the page of what the heads of a run do to the stream of a file."""
+    """Write the page of a run's heads to the stream of a file."""
     from pathlib import Path
     from tempfile import TemporaryDirectory
 

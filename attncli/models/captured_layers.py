@@ -12,8 +12,8 @@ from attncli.models.recording import AttentionCall
 from attncli.models.softmaxes import SoftmaxCall
 from attncli.problem.arrays import GivenArray, type_of_tensor
 
-_ROUNDINGS = 64  # of the largest score, of a product of long vectors
-_HIDING = -9000.0  # below it scores without a weight are those of a mask: some add −10,000
+_ROUNDINGS = 64  # roundings of the largest score, which is a product of long vectors
+_HIDING = -9000.0  # scores below it that have no weight are masked: some models add −10,000
 _LOOSE = 1e-2  # more than the rounding of sums of bfloat16
 ENCODER, DECODER, CROSS = "encoder", "decoder", "cross"
 _CROSS = re.compile(r"cross|encoder_attn|encdec|enc_dec|multihead_attn", re.IGNORECASE)
@@ -21,7 +21,7 @@ _CROSS = re.compile(r"cross|encoder_attn|encdec|enc_dec|multihead_attn", re.IGNO
 
 @dataclass(frozen=True)
 class Place:
-    """Where an attention is: its part in an encoder-decoder ("" in others), its number, and whether it is a cross."""
+    """The location of an attention: its part in an encoder-decoder ("" in others), its number, and if it is a cross."""
 
     part: str
     number: int | None
@@ -39,7 +39,7 @@ class Place:
 
 
 def place_of(module: str, *, has_two_parts: bool, number: int | None = None) -> Place:
-    """The place of the attention of a module, by its name; `number` is that of a module which is called several times.
+    """The location of a module's attention, by its name; `number` counts the calls of a module called several times.
 
     >>> place_of("decoder.block.3.layer.1.EncDecAttention", has_two_parts=True).name
     'decoder.3.cross'
@@ -55,7 +55,7 @@ def place_of(module: str, *, has_two_parts: bool, number: int | None = None) -> 
 
 
 def places_of(modules: Sequence[str], shared: Mapping[str, int], *, has_two_parts: bool) -> list[Place]:
-    """The place of each call in their order; modules that are `shared` by layers count their calls."""
+    """The location of each call in their order; modules that are `shared` by layers count their calls."""
     places = []
     seen: Counter[str] = Counter()
     for module in modules:
@@ -67,7 +67,7 @@ def places_of(modules: Sequence[str], shared: Mapping[str, int], *, has_two_part
 
 
 def layer_names(modules: Sequence[str], places: Sequence[Place]) -> list[str]:
-    """A name for each call: that of its place, of its module where several have it, numbered where one calls twice.
+    """A name for each call: its location, its module if several share that, numbered if one calls twice.
 
     >>> places = [Place("", 0, ""), Place("", 0, ""), Place("", 1, "")]
     >>> layer_names(["a.0.self_attn", "b.0.self_attn", "b.1.self_attn"], places)
@@ -92,10 +92,10 @@ def layer_names(modules: Sequence[str], places: Sequence[Place]) -> list[str]:
 
 @dataclass
 class LayerMaker:
-    """Makes layers of calls, and the tensors that they name: masks and biases that are equal are one tensor.
+    """Makes layers from calls, and the tensors that they name: equal masks and biases share a tensor.
 
-    `lengths` are the numbers of tokens of the sequences, that of the encoder (or the only one) first. All layers have
-    their weights, or none has.
+    `lengths` are the numbers of tokens of the sequences, the encoder's (or the only one) first. All layers have their
+    weights, or none has.
     """
 
     lengths: Sequence[int]
@@ -116,7 +116,7 @@ class LayerMaker:
         given = {key: to_given(tensor) for key, tensor in results.items() if tensor is not None}
         keys, others = self._stages(call, inputs)
         if "sink" in others and "weights" in given and _sums_to_one(given["weights"].array):
-            del given["weights"]  # some models apply the sink to the output alone
+            del given["weights"]  # some models apply the sink only to the output
         if "weights" in given and _is_single(inputs["query"], given["weights"]):
             keys["dtype"] = "float32"
         arrays = {key: self._add(f"{name}.{key}", array) for key, array in inputs.items()}
@@ -126,7 +126,7 @@ class LayerMaker:
         return self._with_tokens(layer, place, *(inputs[key].array.shape[-2] for key in ("query", "key")))
 
     def _of_softmax(self, name: str, place: Place, call: SoftmaxCall) -> CapturedLayer:
-        """The layer of a softmax: of queries and keys where these make its scores, otherwise of the scores."""
+        """The layer of a softmax: from queries and keys if these make its scores, otherwise from the scores."""
         scores = to_given(call.scores)
         queries, count = scores.array.shape[-2:]
         is_hidden = (scores.array < _HIDING) & (to_given(call.weights).array == 0)
@@ -148,7 +148,7 @@ class LayerMaker:
             del results["weights"]
         output = results["output"].dtype
         types = {array.dtype for key, array in arrays.items() if key != "mask"}
-        keys |= {"dtype": output} if types != {output} else {}  # a softmax in float32 alone
+        keys |= {"dtype": output} if types != {output} else {}  # only the softmax in float32
         named, expected = (
             {key: self._add(f"{name}.{key}", array, is_shared=key == "mask") for key, array in group.items()}
             for group in (arrays, results)
@@ -156,7 +156,7 @@ class LayerMaker:
         return self._with_tokens(CapturedLayer(name, keys, named, expected), place, queries, count)
 
     def _with_tokens(self, layer: CapturedLayer, place: Place, queries: int, keys: int) -> CapturedLayer:
-        """A layer with its sequences, where they have as many tokens as it has queries and keys."""
+        """A layer with its sequences, if they have as many tokens as it has queries and keys."""
         of_queries = len(self.lengths) - 1 if place.part == DECODER else 0
         of_keys = 0 if place.kind == CROSS else of_queries
         return CapturedLayer(
@@ -171,7 +171,7 @@ class LayerMaker:
     def _stages(
         self, call: AttentionCall, inputs: Mapping[str, GivenArray]
     ) -> tuple[dict[str, Any], dict[str, GivenArray]]:
-        """The keys of a problem that say how a call attends, and those that are arrays."""
+        """The keys of a problem for the settings of a call, and those that are arrays."""
         keys: dict[str, Any] = {}
         arrays: dict[str, GivenArray] = {}
         names = {"scaling": "scale", "softcap": "softcap"}
@@ -197,7 +197,7 @@ class LayerMaker:
         return keys, arrays
 
     def _add(self, name: str, array: GivenArray, *, is_shared: bool = False) -> str:
-        """The name of the tensor that has the numbers of an array."""
+        """The name of the tensor with the numbers of an array."""
         if is_shared:
             for known, other in self.tensors.items():
                 if known.endswith(name[name.rindex(".") :]) and _is_equal(array, other):
@@ -207,42 +207,42 @@ class LayerMaker:
 
 
 def _is_equal(left: GivenArray, right: GivenArray) -> bool:
-    """Whether two arrays have the same numbers, of the same type."""
+    """Whether two arrays have the same numbers and type."""
     return left.dtype == right.dtype and np.array_equal(left.array, right.array)
 
 
 def to_given(tensor: Any) -> GivenArray:
-    """The numbers of a tensor of PyTorch, with their type; those of bfloat16 in float32."""
+    """The numbers of a PyTorch tensor, with their type; bfloat16 becomes float32."""
     dtype = type_of_tensor(tensor)
     array = (tensor if dtype is None else tensor.float()).numpy()
     return GivenArray(array, dtype=dtype or (array.dtype.name if array.dtype.kind == "f" else None))
 
 
 def _is_single(query: GivenArray, weights: GivenArray) -> bool:
-    """Whether a model that computes in float64 computes its softmax in float32, as many do."""
+    """Whether a model in float64 computes its softmax in float32, as many do."""
     in_single = weights.array.astype(np.float32)
     return query.dtype == "float64" and np.array_equal(in_single.astype(np.float64), weights.array)
 
 
 def _sums_to_one(weights: Array) -> bool:
-    """Whether every row of weights sums to 1, as it does without a sink."""
+    """Whether every row of weights sums to 1, as without a sink."""
     return bool(np.allclose(weights.sum(-1, dtype=np.float64), 1, atol=_LOOSE))
 
 
 def _by_heads(output: Any, query: GivenArray) -> Any | None:
-    """The output as queries have it, [b h n e]: attention functions return [b n h e]; None for any other shape."""
+    """The output in the queries' layout, [b h n e]: attention functions return [b n h e]; None for any other shape."""
     items, heads, count, _ = query.array.shape
     return output.transpose(1, 2) if tuple(output.shape[:3]) == (items, count, heads) else None
 
 
 def _not_below_single(array: Array, like: GivenArray) -> GivenArray:
-    """Numbers that were computed from others, in their type, but in no smaller one than float32."""
+    """Computed numbers, in the inputs' type, but at least float32."""
     dtype = "float64" if like.dtype == "float64" else "float32"
     return GivenArray(array.astype(dtype), dtype=dtype)
 
 
 def _of_one_head(tables: Array) -> Array:
-    """The first of the tables of all heads [b h n m] where they are the same; otherwise all of them."""
+    """The first of the tables of all heads [b h n m] if they are the same; otherwise all of them."""
     return tables[:1, :1] if (tables == tables[:1, :1]).all() else tables
 
 
@@ -254,7 +254,7 @@ def _plain(array: Array) -> Array:
 
 
 def split_mask(mask: Array) -> tuple[Array, Array | None]:
-    """Where a mask lets queries see keys, and what it adds to the scores there; None where that is nothing.
+    """Where a mask lets queries see keys, and the numbers that it adds there; None if it adds nothing.
 
     >>> visible, added = split_mask(np.array([[0.0, -np.inf], [0.5, 0.0]]))
     >>> visible.tolist(), added.tolist()
@@ -270,10 +270,10 @@ def split_mask(mask: Array) -> tuple[Array, Array | None]:
 def scale_and_bias(
     query: GivenArray, key: GivenArray, scores: Array, visible: Array
 ) -> tuple[float, Array | None] | None:
-    """The scale by which products of queries and keys are these scores, and the bias that is added to them.
+    """The scale that turns products of queries and keys into these scores, and the added bias.
 
-    The bias, None where there is none, is one of keys alone, or of distances alone. None where the scores are made in
-    another way.
+    The bias, None if there is none, depends only on keys, or only on distances. None if the scores are made in another
+    way.
 
     >>> one = GivenArray(np.eye(2)[None, None], dtype="float64")
     >>> scale_and_bias(one, one, 0.5 * one.array, np.ones((2, 2), bool))
@@ -299,13 +299,13 @@ def scale_and_bias(
 
 
 def _bias_of_keys(rest: Array, visible: Array) -> Array:
-    """The mean for each key [b h 1 m] of what is added to scores, over the queries that see it."""
+    """The mean number added to the scores of each key [b h 1 m], over the queries that see it."""
     counts = np.maximum(visible.sum(-2, keepdims=True), 1)
     return np.asarray(rest.sum(-2, keepdims=True) / counts)
 
 
 def _bias_of_distances(rest: Array, visible: Array) -> Array:
-    """The mean for each distance of a key from a query [b h n m] of what is added to scores, where it is seen."""
+    """The mean number added to scores at each distance of query and key [b h n m], where visible."""
     seen = np.broadcast_to(visible, rest.shape)
     bias = np.zeros_like(rest)
     queries, keys = np.indices(rest.shape[-2:])
@@ -316,7 +316,7 @@ def _bias_of_distances(rest: Array, visible: Array) -> Array:
 
 
 def mask_keys(visible: Array, query_count: int) -> dict[str, Any]:
-    """The keys `causal` and `window` that say a mask of one table; nothing where they do not, or all is visible.
+    """The keys `causal` and `window` equivalent to a mask of one table; empty if there are none, or all is visible.
 
     >>> mask_keys(np.tri(4, dtype=bool), 4), mask_keys(np.tri(4, dtype=bool) & ~np.tri(4, k=-2, dtype=bool), 4)
     ({'causal': True}, {'causal': True, 'window': [1, 0]})

@@ -1,4 +1,4 @@
-"""The maps of a model from any file that has them: saved maps, or a capture, whose weights are saved or computed."""
+"""The maps of a model from any file that has them: saved maps, or a capture with saved or computed weights."""
 
 from dataclasses import dataclass
 from math import prod
@@ -18,13 +18,13 @@ from attncli.problem.build import build
 from attncli.problem.fields import EXPECTED, WEIGHTS
 from attncli.problem.spec import ProblemSpec
 
-DTYPE = "float64"  # of what the page computes
-VISIBLE = "visible"  # the step that is where every mask lets queries see keys
+DTYPE = "float64"  # type of the page's numbers
+VISIBLE = "visible"  # the step that is true where every mask lets queries see keys
 
 
 @dataclass(frozen=True)
 class ModelFile:
-    """A file with the maps of a model, and the capture that they are of, if it is one."""
+    """A file with the maps of a model, and its capture, if it is one."""
 
     maps: Maps
     name: str
@@ -32,12 +32,12 @@ class ModelFile:
 
     @property
     def title(self) -> str:
-        """What it is of: the model of a capture, otherwise the name of the file."""
+        """Its subject: the model of a capture, otherwise the name of the file."""
         return self.name if self.capture is None else self.capture.capture.model or self.name
 
 
 def read_model_maps(file: str, inputs: Inputs, batch: int | None = None) -> ModelFile:
-    """The maps in a file; of several batch items those of one. Raises AttnError where there are none."""
+    """The maps in a file; of several batch items one. Raises AttnError if there are none."""
     name, entry = locate(file)
     source = inputs.open(name)
     found = None if entry else capture_of(formats.read_metadata(source), source.name)
@@ -48,7 +48,7 @@ def read_model_maps(file: str, inputs: Inputs, batch: int | None = None) -> Mode
 
 
 def layer_problem(file: ModelFile, layer: int, *, has_inputs: bool) -> ProblemSpec:
-    """The problem of a layer by its position, in float64: that of a capture, or one whose weights are given.
+    """The problem of a layer by its position, in float64: a capture's, or one with given weights.
 
     A capture `has_inputs`, queries and keys; without them it has the weights too.
     """
@@ -62,7 +62,7 @@ def layer_problem(file: ModelFile, layer: int, *, has_inputs: bool) -> ProblemSp
 
 
 def _layer_maps(file: CaptureFile, layer: CapturedLayer, batch: int | None) -> LayerMaps:
-    """The maps of a captured layer: those that the model made, or else those of the layer's problem; and its mask."""
+    """The maps of a captured layer: the model's own, or else the layer problem's; and its mask."""
     saved = file.weights(layer)
     problem = assemble({key: raw for key, raw in file.document(layer).items() if key != EXPECTED})
     weights = run(problem, (WEIGHTS,)).trace[WEIGHTS].value if saved is None else saved.array
@@ -79,7 +79,7 @@ def _layer_maps(file: CaptureFile, layer: CapturedLayer, batch: int | None) -> L
 
 
 def _visible(problem: ProblemSpec) -> Array | None:
-    """Which keys queries see [… n m], by the masks of a problem; None where it has no mask."""
+    """The keys that queries see [… n m], by the masks of a problem; None if it has no mask."""
     plan = plan_of(problem)
     if VISIBLE not in {node.name for node in plan.nodes}:
         return None
@@ -87,7 +87,7 @@ def _visible(problem: ProblemSpec) -> Array | None:
 
 
 def _of_batch(weights: Array, batch: int | None, where: str) -> Array:
-    """The weights [heads n m] of one batch item; raises AttnError where there are several and none is chosen."""
+    """The weights [heads n m] of one batch item; raises AttnError if there are several and none is chosen."""
     items = weights.reshape(prod(weights.shape[:-3]), *([1] * (3 - weights.ndim)), *weights.shape[-3:])
     if batch is None and len(items) > 1:
         raise AttnError(f"has {len(items)} batch items", where=where, hint=f"choose one: {BATCH_OPTION} 0")

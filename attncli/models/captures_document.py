@@ -1,4 +1,4 @@
-"""What a capture has; and the report of two captures: which layer parts first, and by how much each array differs."""
+"""The contents of a capture; and the report of two captures: the first layer that differs, and the differences."""
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,28 +16,28 @@ from attncli.problem.arrays import GivenArray
 from attncli.render.document import Block, Document, Grid, Lines, Section, Statement
 
 STEPS = ("query", "key", "value", "scores", "weights", "output")  # in the order in which a layer makes them
-ROUNDINGS = 8  # so many roundings of the coarser type are still those of other sums
+ROUNDINGS = 8  # another order of sums may differ by so many roundings of the coarser type
 
 
 @dataclass(frozen=True)
 class ReadableCapture:
-    """A capture, and what reads its tensors by their names."""
+    """A capture, with a reader of its tensors by name."""
 
     capture: Capture
     read: Callable[[str], GivenArray]
 
     def array(self, layer: CapturedLayer, step: str) -> GivenArray | None:
-        """An array of a layer; None where the layer has none of that name."""
+        """An array of a layer; None if the layer has none of that name."""
         tensor = {**layer.arrays, **layer.results}.get(step)
         return None if tensor is None else self.read(tensor)
 
 
 @dataclass(frozen=True)
 class CaptureComparison:
-    """By how much each array of each layer differs, in parts of its largest number, by layer and step.
+    """The difference of each array of each layer, relative to its largest number, by layer and step.
 
-    `rounding` is that of the coarser type, whose name is `dtype`. The other lists have the names of layers that only
-    one of the captures has.
+    `rounding` is the rounding of the coarser type, whose name is `dtype`. The other lists name layers that only one of
+    the captures has.
     """
 
     differences: Mapping[str, Mapping[str, float]]
@@ -47,19 +47,19 @@ class CaptureComparison:
     only_second: Sequence[str]
 
     def first_above(self, limit: float) -> tuple[str, str] | None:
-        """The first layer and step that differ by more than a limit; None where none does."""
+        """The first layer and step that differ by more than a limit; None if none does."""
         cells = ((layer, step, value) for layer, row in self.differences.items() for step, value in row.items())
         return next(((layer, step) for layer, step, value in cells if not value <= limit), None)
 
     @property
     def largest(self) -> tuple[str, str, float]:
-        """The layer and the step that differ most, and by how much."""
+        """The layer and the step with the largest difference, and the difference."""
         cells = [(layer, step, value) for layer, row in self.differences.items() for step, value in row.items()]
         return max(cells, key=lambda cell: cell[2] if cell[2] == cell[2] else np.inf)
 
 
 def compare_captures(first: ReadableCapture, second: ReadableCapture, where: str) -> CaptureComparison:
-    """The comparison of two captures; raises AttnError, which names the second, where they have nothing in common."""
+    """The comparison of two captures; raises AttnError, which names the second, if they have nothing in common."""
     ours, theirs = first.capture, second.capture
     if [list(tokens) for tokens in ours.sequences] != [list(tokens) for tokens in theirs.sequences]:
         raise AttnError("is a capture of other tokens", where=where, hint="capture both with the same text")
@@ -82,7 +82,7 @@ def compare_captures(first: ReadableCapture, second: ReadableCapture, where: str
 
 
 def _difference(one: GivenArray, other: GivenArray, where: tuple[str, ...]) -> float:
-    """The largest difference of two arrays, in parts of the largest number of the second; raises AttnError."""
+    """The largest difference of two arrays, relative to the second's largest number; raises AttnError."""
     if one.array.shape != other.array.shape:
         raise AttnError(f"has the shape {other.array.shape}, and here it is {one.array.shape}", where=where)
     left, right = (np.asarray(found.array, np.float64) for found in (one, other))
@@ -97,14 +97,14 @@ def _rounding(dtype: str) -> float:
 
 
 def lines_of_file(name: str, inputs: Inputs) -> Sequence[str]:
-    """The lines of a file that is a capture; none of another file."""
+    """The lines of a file that is a capture; empty for another file."""
     source = inputs.open(name)
     capture = capture_of(formats.read_metadata(source), source.name)
     return () if capture is None else list(capture_lines(capture, name))
 
 
 def captures_document(found: CaptureComparison, name: str) -> Document:
-    """The document of the comparison of a capture with the one of a name."""
+    """The document of the comparison of a capture with another one, by name."""
     steps = [step for step in STEPS if any(step in row for row in found.differences.values())]
     table = [[row.get(step, np.nan) for step in steps] for row in found.differences.values()]
     texts = [[_text(row.get(step)) for step in steps] for row in found.differences.values()]
@@ -114,12 +114,12 @@ def captures_document(found: CaptureComparison, name: str) -> Document:
 
 
 def _text(difference: float | None) -> str:
-    """A difference as text; nothing where one of the captures lacks the array."""
+    """A difference as text; empty if one of the captures lacks the array."""
     return "" if difference is None else "0" if difference == 0 else f"{difference:.1e}"
 
 
 def _verdict(found: CaptureComparison, name: str) -> Iterator[Block]:
-    """Whether the captures are equal, where they part first, and what only one of them has."""
+    """Whether the captures are equal, their first difference, and the layers that only one has."""
     first, beyond = found.first_above(0), found.first_above(ROUNDINGS * found.rounding)
     count = count_of(len(found.differences), "layer")
     if first is None:
@@ -139,7 +139,7 @@ def _verdict(found: CaptureComparison, name: str) -> Iterator[Block]:
 
 
 def capture_lines(capture: Capture, name: str) -> Iterator[str]:
-    """What a capture is of, its tokens, and its layers: those that follow each other and have the same keys in one."""
+    """The source of a capture, its tokens, and its layers; consecutive ones with the same keys share a line."""
     yield f"{capture.model_type} in {capture.dtype}, folder {capture.model}, by {capture.source}"
     for tokens in capture.sequences:
         yield f"{count_of(len(tokens), 'token')}: {' '.join(tokens)}"
@@ -152,7 +152,7 @@ def capture_lines(capture: Capture, name: str) -> Iterator[str]:
 
 
 def _about(layer: CapturedLayer) -> str:
-    """The arrays of a layer, its keys with their values, and what the model made of them."""
+    """The arrays of a layer, its keys with their values, and the model's results."""
     numbers = {key: f"{value:.4g}" if isinstance(value, float) else str(value) for key, value in layer.keys.items()}
     keys = [key if layer.keys[key] is True else f"{key} {text}" for key, text in numbers.items()]
     return f"{', '.join([*layer.arrays, *keys])} → {', '.join(layer.results)}"

@@ -1,4 +1,4 @@
-"""The folder of a checkpoint: its config.json, and which file has which tensor."""
+"""The folder of a checkpoint: its config.json, and the file of each tensor."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,20 +16,20 @@ from attncli.io.safetensors import READER
 CONFIG = "config.json"
 TOKENIZER = "tokenizer.json"
 _ADAPTER = "adapter_config.json"
-_ADAPTER_FILE = "adapter_model"  # the name, without its suffix, of its tensors
+_ADAPTER_FILE = "adapter_model"  # the name of its tensor file, without suffix
 MERGE_HINT = "merge it into its model (PEFT's merge_and_unload), and name the folder that this is saved to"
-_SNAPSHOTS = "snapshots"  # where the cache of Hugging Face has the folders of a model's versions
+_SNAPSHOTS = "snapshots"  # the folder of a model's versions in the cache of Hugging Face
 _QUANTIZATION = "quantization_config"
 SUFFIX = ".safetensors"
 INDEX = f"{SUFFIX}.index.json"
-MAX_CONFIG_SIZE = 2**24  # bytes: those of config.json are a thousandth of this
+MAX_CONFIG_SIZE = 2**24  # bytes: config.json has a thousandth of this
 MAX_INDEX_SIZE = 2**28  # bytes: an index of a million tensors has half as many
-_MAIN = "model"  # the name, without its suffix, that every library gives the file of a whole model
+_MAIN = "model"  # every library's name for the file of a whole model, without suffix
 
 
 @dataclass(frozen=True)
 class StoredTensor:
-    """One tensor of a checkpoint: the file it is in, its shape, and its type by the file's name for it."""
+    """One tensor of a checkpoint: its file, its shape, and its type under the file's name for it."""
 
     file: Path
     shape: tuple[int, ...]
@@ -53,7 +53,7 @@ class Checkpoint:
 
     @property
     def model_type(self) -> str:
-        """The `model_type` of the configuration; raises AttnError where it has none."""
+        """The `model_type` of the configuration; raises AttnError if it has none."""
         found = self.config.get("model_type")
         if not isinstance(found, str):
             raise AttnError("has no model_type", where=self.config_name, hint="expected the config of a whole model")
@@ -61,12 +61,12 @@ class Checkpoint:
 
     @property
     def quantization(self) -> Mapping[str, Any]:
-        """How the model's numbers are stored, as its configuration says it."""
+        """The storage of the model's numbers, from its configuration."""
         found = self.config.get(_QUANTIZATION)
         return found if isinstance(found, dict) else {}
 
     def tensor(self, name: str) -> StoredTensor:
-        """The description of a tensor, by the header of its file; raises AttnError where the file does not have it."""
+        """The description of a tensor, from its file's header; raises AttnError if the file lacks it."""
         file = self.files[name]
         found = self.header(file).get(name)
         if found is None:
@@ -74,7 +74,7 @@ class Checkpoint:
         return found
 
     def names_with_ending(self, ending: str) -> list[str]:
-        """The tensors whose names are a name, or have it behind a dot: `model.layers.0.w` of `layers.0.w`."""
+        """The tensors with a name, or with it after a dot: `model.layers.0.w` for `layers.0.w`."""
         candidates = self._by_last_words.get(_last_words(ending), ()) if "." in ending else self.files
         return [name for name in candidates if f".{name}".endswith(f".{ending}")]
 
@@ -87,7 +87,7 @@ class Checkpoint:
         return names
 
     def header(self, file: Path) -> Mapping[str, StoredTensor]:
-        """The tensors in a file, whose header is read once."""
+        """The tensors in a file; it reads the header once."""
         if file not in self._headers:
             listed = READER.descriptions(_open_file(file, self.inputs))
             self._headers[file] = {found.name: StoredTensor(file, found.shape or (), found.type) for found in listed}
@@ -97,8 +97,8 @@ class Checkpoint:
 def read_checkpoint(name: str, inputs: Inputs) -> Checkpoint:
     """The checkpoint in a folder; `name` is that folder or a file in it.
 
-    Of tensors none is read: where there is an index no file is opened, otherwise the header of each. Raises AttnError
-    where there is no config.json, where there are no safetensors, and where an index names a file outside the folder.
+    It reads no tensor: with an index it opens no file, otherwise the header of each. Raises AttnError if there is no
+    config.json, if there are no safetensors, or if an index names a file outside the folder.
     """
     path = path_of(name)
     check_is_not_refused(path)
@@ -110,7 +110,7 @@ def read_checkpoint(name: str, inputs: Inputs) -> Checkpoint:
 
 
 def _read_checkpoint(path: Path, inputs: Inputs) -> Checkpoint:
-    """The checkpoint in a folder, or in that of a file."""
+    """The checkpoint in a folder, or in a file's folder."""
     is_folder = path.is_dir()
     folder = path if is_folder else path.parent
     if not is_folder:
@@ -140,7 +140,7 @@ def _read_checkpoint(path: Path, inputs: Inputs) -> Checkpoint:
 
 
 def _check_named_file(path: Path) -> None:
-    """Raise AttnError where a file is none by which a checkpoint is named, or there is no config.json next to it."""
+    """Raise AttnError if a file does not name a checkpoint, or there is no config.json next to it."""
     _check_is_file(path)
     if path.name != CONFIG and path.suffix != SUFFIX and not path.name.endswith(INDEX):
         hint = f"name a model's folder, its {CONFIG}, or a {SUFFIX} file or index in it"
@@ -153,26 +153,26 @@ def _check_named_file(path: Path) -> None:
 
 
 def _check_files(folder: Path) -> None:
-    """Raise AttnError where a folder has a file of a format that is never read."""
+    """Raise AttnError if a folder has a file of a format that attn never reads."""
     for file in sorted(folder.iterdir()):
         check_is_not_refused(file)
 
 
 def _last_words(name: str) -> str:
-    """The end of a tensor's name that few others have: `q_proj.weight`."""
+    """The end of a tensor's name that few others share: `q_proj.weight`."""
     return ".".join(name.rsplit(".", 2)[-2:])
 
 
 def _is_adapter(path: Path) -> AttnError:
-    """The error of a folder, or a file, that has the changes to a model alone."""
+    """The error for a folder, or a file, with only the changes to a model."""
     return AttnError("is an adapter, which has no attention of its own", where=str(path), hint=MERGE_HINT)
 
 
 def _tensor_files(folder: Path, named: Path | None) -> tuple[Path | None, list[Path]]:
-    """The index of a checkpoint (None where there is none), or the files of its tensors.
+    """The index of a checkpoint (None if there is none), or the files of its tensors.
 
-    `named` is the file that the user named, if it is one of these. Without it that is the file or index of the name
-    `model`, otherwise the only index, otherwise every file of safetensors. Raises AttnError where there is none.
+    `named` is the file that the user named, if it is one of these. Otherwise it is the file or index named `model`,
+    then the only index, then every safetensors file. Raises AttnError if there is none.
     """
     if named is not None and named.name.endswith(INDEX):
         return named, []
@@ -191,7 +191,7 @@ def _tensor_files(folder: Path, named: Path | None) -> tuple[Path | None, list[P
 
 
 def _read_index(index: Path, inputs: Inputs) -> Mapping[str, Path]:
-    """The file of each tensor by the tensor's name; raises AttnError where one would be outside the folder."""
+    """The file of each tensor by the tensor's name; raises AttnError if one would be outside the folder."""
     source = _open_file(index, inputs)
     names = _read_object(source, MAX_INDEX_SIZE).get("weight_map")
     if not isinstance(names, dict) or not names:
@@ -206,7 +206,7 @@ def _read_index(index: Path, inputs: Inputs) -> Mapping[str, Path]:
 
 
 def _is_plain(name: str) -> bool:
-    """Whether a name is that of a file in a folder, on every system; a link there may lead anywhere."""
+    """Whether a name is a plain file name in a folder, on every system; a link there may lead anywhere."""
     return PureWindowsPath(name).name == name and name.endswith(SUFFIX) and name.isprintable() and name[0] != "~"
 
 
@@ -226,7 +226,7 @@ def _check_is_file(path: Path) -> None:
 
 
 def _read_object(source: Input, limit: int) -> Mapping[str, Any]:
-    """The object in a JSON file; raises AttnError where there is none, or an object in it has a key twice."""
+    """The object in a JSON file; raises AttnError if there is none, or an object in it repeats a key."""
     with opening(source.name, source.path):
         size = source.path.stat().st_size
     if size > limit:

@@ -1,4 +1,4 @@
-"""What a checkpoint has, as text: the layers and how they attend, or the tensors."""
+"""The contents of a checkpoint as text: the layers and how they attend, or the tensors."""
 
 import re
 import shlex
@@ -17,13 +17,13 @@ from attncli.models.layer_file import LayerGroup, layer_groups
 from attncli.render.formats.text_page import TextPage
 from attncli.render.target import TextTarget
 
-_MIN_SERIES = 4  # numbers with equal steps, of which the first, the last and the step tell the rest
+_MIN_SERIES = 4  # numbers with equal steps are written as a series: the first two and the last
 
 
 def render_checkpoint(checkpoint: Checkpoint, name: str, target: TextTarget) -> str:
     """The parts of a checkpoint's model with their layers, and the command that writes the file of one.
 
-    Raises UnknownNameError where the model is of no known family.
+    Raises UnknownNameError if the model's family is unknown.
     """
     page = TextPage(target)
     parts = model_parts(checkpoint)
@@ -47,14 +47,14 @@ def render_checkpoint(checkpoint: Checkpoint, name: str, target: TextTarget) -> 
 
 
 def lines_of_folder(name: str, inputs: Inputs) -> Sequence[str]:
-    """The lines of the tensors of a checkpoint's folder; none of anything else."""
+    """The lines of the tensors of a checkpoint's folder; empty for anything else."""
     return list(tensor_lines(read_checkpoint(name, inputs))) if is_there(path_of(name) / CONFIG) else ()
 
 
 def tensor_lines(checkpoint: Checkpoint) -> Iterator[str]:
-    """A line for each name of tensors, those that differ in numbers alone together: `h.{0…11}.attn.bias [8] F32`.
+    """A line for each name of tensors; names that differ only in numbers share one: `h.{0…11}.attn.bias [8] F32`.
 
-    A part of a model may have been downloaded: tensors whose files are not there have no shapes.
+    A model may be downloaded in part: tensors in missing files have no shapes.
     """
     groups: dict[tuple[str, ...], list[str]] = {}
     for name in checkpoint.files:
@@ -69,7 +69,7 @@ def tensor_lines(checkpoint: Checkpoint) -> Iterator[str]:
 
 
 def _folded(pieces: Sequence[str], names: Sequence[str]) -> str:
-    """The one name of tensors that differ in numbers: between its pieces the smallest and the largest."""
+    """One name for tensors that differ in numbers: each number becomes its smallest and largest value."""
     numbers = [[int(number) for number in re.findall(r"(?<=\.)\d+(?=\.)", name)] for name in names]
     text = pieces[0]
     for piece, column in zip(pieces[1:], zip(*numbers, strict=True), strict=True):
@@ -79,7 +79,7 @@ def _folded(pieces: Sequence[str], names: Sequence[str]) -> str:
 
 
 def _numbers(layers: Sequence[int]) -> str:
-    """Numbers of layers: ranges of those that follow each other, or a series: `0–4, 6–9`; `0, 2, … 24`."""
+    """Numbers of layers, as ranges or a series: `0–4, 6–9`; `0, 2, … 24`."""
     steps = {after - before for before, after in pairwise(layers)}
     if len(layers) >= _MIN_SERIES and len(steps) == 1 and steps != {1}:
         return f"{layers[0]}, {layers[1]}, … {layers[-1]}"
@@ -105,7 +105,7 @@ def _key_text(key: str, value: Any) -> str:
 
 
 def _value_text(value: Any) -> str:
-    """A value as the command line would have it; of a mapping in parameters, such as rope's scaling, its first word."""
+    """A value in command-line form; for a mapping in parameters, such as rope's scaling, its first word."""
     if isinstance(value, Mapping):
         name, inner = next(iter(value.items()))
         parameters = _plain(inner)

@@ -1,4 +1,4 @@
-"""The configuration of a checkpoint: its parts, the values of config.json of each, and how its layers rotate."""
+"""The configuration of a checkpoint: its parts, their values in config.json, and the rotation of layers."""
 
 import re
 from collections.abc import Mapping
@@ -12,18 +12,16 @@ from attncli.models.expressions import Names, evaluate
 from attncli.models.families import CROSS, Family, Part, config_defaults, read_family
 
 MAX_LAYERS = 10_000  # more are a mistake
-_LAYER_COUNT = re.compile(
-    r"(?:^|(?<!window)_)layers?$"
-)  # max_window_layers says from which layer on there are no windows
-_PLACES = ("rope_parameters", "rope_scaling")  # where newer and older files say it
-_OF_ROPE = ("rope_theta", "partial_rotary_factor")  # values of rope, whatever its scaling is
-_PROPORTIONAL = "proportional"  # a scaling that reads partial_rotary_factor itself
+_LAYER_COUNT = re.compile(r"(?:^|(?<!window)_)layers?$")  # max_window_layers is the first layer without windows
+_PLACES = ("rope_parameters", "rope_scaling")  # keys for it in newer and older files
+_OF_ROPE = ("rope_theta", "partial_rotary_factor")  # values of rope, whatever its scaling
+_PROPORTIONAL = "proportional"  # a scaling that itself reads partial_rotary_factor
 _LENGTHS = ("max_position_embeddings", "original_max_position_embeddings")  # they may be next to the scaling
 
 
 @dataclass(frozen=True)
 class ModelPart:
-    """One part of a checkpoint's model: its name, its rows, the values of config.json, and those that it leaves out."""
+    """One part of a checkpoint's model: its name, its rows, the values of config.json, and those it leaves out."""
 
     checkpoint: Checkpoint
     family: Family
@@ -34,7 +32,7 @@ class ModelPart:
 
     @property
     def label(self) -> str:
-        """What it is called in a sentence."""
+        """Its name in a sentence."""
         return "cross-attention" if self.name == CROSS else self.name
 
     @property
@@ -44,12 +42,12 @@ class ModelPart:
 
     @property
     def left_out(self) -> frozenset[str]:
-        """The names of the values that are those of no file."""
+        """The names of values that no file has."""
         return frozenset(self.defaults.keys() - self.given.keys())
 
     @property
     def layer_count(self) -> int:
-        """How many layers it has; raises AttnError where the configuration does not say."""
+        """Its number of layers; raises AttnError if the configuration does not say."""
         where = self.checkpoint.config_name
         count = evaluate(self.part.layers, Names(self.config, where, self.left_out))
         if count is None:
@@ -60,7 +58,7 @@ class ModelPart:
 
 
 def check_layer_counts(config: Mapping[str, Any], where: str) -> None:
-    """Raise AttnError where a number of layers in a configuration, or in one of its parts, is none that a model has."""
+    """Raise AttnError if a number of layers in a configuration, or in one of its parts, is impossible."""
     for name, value in config.items():
         if isinstance(value, Mapping):
             check_layer_counts(value, where)
@@ -74,9 +72,9 @@ def _not_a_layer_count(name: str, value: Any, where: str) -> AttnError:
 
 
 def model_parts(checkpoint: Checkpoint) -> dict[str, ModelPart]:
-    """The parts by their names, without those that this model does not have.
+    """The parts by name, without parts that this model lacks.
 
-    Raises UnknownNameError where the model is of no known family.
+    Raises UnknownNameError if the model's family is unknown.
     """
     family = read_family(checkpoint.model_type, checkpoint.config_name)
     parts = {name: _model_part(checkpoint, family, name, part) for name, part in family.parts.items()}
@@ -84,7 +82,7 @@ def model_parts(checkpoint: Checkpoint) -> dict[str, ModelPart]:
 
 
 def _model_part(checkpoint: Checkpoint, family: Family, name: str, part: Part) -> ModelPart:
-    """A part with its configuration, or that of the family that it names, whose rows its own replace."""
+    """A part with its configuration, or the family's that it names, with its own rows replacing that family's."""
     own = _part_of_config(checkpoint, part.config)
     if part.model is not None:
         config = {**part.defaults, **own}
@@ -96,9 +94,9 @@ def _model_part(checkpoint: Checkpoint, family: Family, name: str, part: Part) -
 
 
 def _part_of_config(checkpoint: Checkpoint, key: str | None) -> Mapping[str, Any]:
-    """The values of config.json that are those of a part; raises AttnError where they are not an object.
+    """The values of config.json for a part; raises AttnError if they are not an object.
 
-    Older files have the values of the text next to the object of the images (Qwen2-VL), not in an object of their own.
+    Older files have the values of the text next to the images' object (Qwen2-VL), not in their own.
     """
     found: Any = checkpoint.config
     for name in key.split(".") if key else ():
@@ -110,10 +108,10 @@ def _part_of_config(checkpoint: Checkpoint, key: str | None) -> Mapping[str, Any
 
 
 def rope_of_layer(config: Mapping[str, Any], layer_type: str | None) -> dict[str, Any]:
-    """What a layer rotates by: `rope`, everything that the config says, and `rope_theta` … `rope_scaling` of it.
+    """The rotation of a layer: `rope`, everything in the config, and `rope_theta` … `rope_scaling` from it.
 
-    They are None where the config does not say, and where nothing is scaled. Newer files have one mapping
-    `rope_parameters`, or one for each type of layer in it.
+    They are None if the config lacks them, or nothing is scaled. Newer files have one mapping `rope_parameters`, or one
+    for each type of layer in it.
 
     >>> rope_of_layer({"rope_parameters": {"rope_type": "default", "rope_theta": 5e5}}, None)["rope_theta"]
     500000.0
@@ -128,7 +126,7 @@ def rope_of_layer(config: Mapping[str, Any], layer_type: str | None) -> dict[str
 
 
 def check_rope(config: Mapping[str, Any], where: str) -> None:
-    """Raise AttnError where what should say how layers rotate is not a mapping; `where` is the name of config.json."""
+    """Raise AttnError if the value for a rotation is not a mapping; `where` is the name of config.json."""
     for name in _PLACES:
         found = config.get(name)
         if found is not None and not isinstance(found, Mapping):
@@ -137,7 +135,7 @@ def check_rope(config: Mapping[str, Any], where: str) -> None:
 
 
 def rope_names(config: Mapping[str, Any], layer_type: str | None) -> dict[str, tuple[str, ...]]:
-    """The names in the config of what `rope_of_layer` gives.
+    """The names in the config for the values of `rope_of_layer`.
 
     >>> rope_names({"rope_parameters": {"rope_type": "default", "rope_theta": 5e5}}, None)["rope_theta"]
     ('rope_parameters.rope_theta',)
@@ -149,7 +147,7 @@ def rope_names(config: Mapping[str, Any], layer_type: str | None) -> dict[str, t
 
 
 def _mapping_of_layer(config: Mapping[str, Any], layer_type: str | None) -> tuple[str, Mapping[str, Any]]:
-    """The mapping that says how a layer rotates, and its place in the config; an empty one where there is none."""
+    """The mapping for a layer's rotation, and its location in the config; empty if there is none."""
     path = next((name for name in _PLACES if config.get(name)), _PLACES[-1])
     of_layer = config.get(path) or {}
     kind = layer_type or "full_attention"

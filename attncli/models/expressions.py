@@ -26,7 +26,7 @@ def _without(mapping: Mapping[str, Any] | None, *names: str) -> Mapping[str, Any
 
 
 def _smallest(value: Any) -> Any:
-    """The smallest number of a list, or the number: a side of an image may be given as either."""
+    """The smallest number of a list, or the number: an image's side may be either."""
     return min(value) if isinstance(value, (list, tuple)) else value
 
 
@@ -68,10 +68,10 @@ _BRACES = re.compile(r"\{([^{}]*)\}")
 
 @dataclass
 class Names:
-    """The names that expressions may read, and those that were read: a name that is missing is None.
+    """The names that expressions may read, and the names read so far: a missing name is None.
 
-    `where` is the file that they are of; `defaults` are the names that it leaves out: `by_any_name(a, b)`, one value
-    that files have by several names, takes them last. `functions` are called by their names, like `_FUNCTIONS`.
+    `where` is their file; `defaults` are the names that it leaves out: `by_any_name(a, b)`, one value that files have
+    under several names, takes them last. `functions` are called by name, like `_FUNCTIONS`.
     """
 
     values: Mapping[str, Any]
@@ -91,12 +91,12 @@ class Names:
         return isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id in self.defaults)
 
     def unread(self) -> "Names":
-        """The same names, of which none was read."""
+        """The same names, none of them read."""
         return Names(self.values, self.where, self.defaults, self.functions)
 
 
 def evaluate(text: str, names: Names) -> Any:
-    """The value of an expression; raises AttnError, with the expression, where a value that it needs is missing.
+    """The value of an expression; raises AttnError, with the expression, if a value that it needs is missing.
 
     >>> evaluate("head_dim or hidden_size // heads", Names({"hidden_size": 8, "heads": 2}))
     4
@@ -104,11 +104,11 @@ def evaluate(text: str, names: Names) -> Any:
     try:
         return _evaluate(_parsed(text), names)
     except (TypeError, ArithmeticError, LookupError, ValueError, AttributeError):
-        raise AttnError(f"does not have what {_missing(text, names)}", where=names.where) from None
+        raise AttnError(f"can't compute {_missing(text, names)}", where=names.where) from None
 
 
 def fill(template: str, names: Names) -> Any:
-    """The text with the value of each expression in braces in its place; where one is all of it, the value itself.
+    """The text with each expression in braces replaced by its value; if it is only one expression, the value itself.
 
     >>> fill("layers.{layer}.attn[0:{2 * size}]", Names({"layer": 3, "size": 4}))
     'layers.3.attn[0:8]'
@@ -128,17 +128,17 @@ def _parsed(text: str) -> ast.expr:
 
 
 def _missing(text: str, names: Names) -> str:
-    """What an expression needs, with the values that it finds: `a // b takes (a is 8, b is missing)`."""
+    """An expression with the values that it finds: `a // b (a is 8, b is missing)`."""
     nodes = list(ast.walk(_parsed(text)))
     called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
     read = [node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in called]
     found = {name: names.values.get(name) for name in read}
     values = (f"{name} is {'missing' if value is None else json_excerpt(value)}" for name, value in found.items())
-    return f"{text} takes ({', '.join(values)})"
+    return f"{text} ({', '.join(values)})"
 
 
 def _evaluate(node: ast.AST, names: Names) -> Any:  # noqa: PLR0911 - one for each kind of node
-    """The value of one node; what is not named here is not part of the language."""
+    """The value of one node; other kinds of nodes are not part of the language."""
     match node:
         case ast.Constant(value):
             return value
@@ -170,13 +170,13 @@ def _evaluate(node: ast.AST, names: Names) -> Any:  # noqa: PLR0911 - one for ea
 
 
 def _first(nodes: Sequence[ast.AST], names: Names) -> Any:
-    """The first value that is there; those behind it are not read."""
+    """The first value that is present; it reads no later one."""
     values = (_evaluate(node, names) for node in nodes)
     return next((value for value in values if value is not None), None)
 
 
 def _decided(values: Iterator[Any], *, ends_at: bool) -> Any:
-    """The first value that is as true as `ends_at`, which decides `and` or `or`; otherwise the last one."""
+    """The first value whose truth equals `ends_at`, which decides `and` or `or`; otherwise the last one."""
     value: Any = None
     for value in values:
         if bool(value) == ends_at:

@@ -1,7 +1,7 @@
-"""What each head of a model does: how much weight it gives to places, and what it is called by that.
+"""What each head of a model does: its weight on places, and its name by that.
 
 The maps of a layer are [h n m]: heads, queries, keys. The weight on a place is a mean over the queries that have it: a
-query that has no earlier occurrence of its token says nothing of induction. Padding never counts.
+query without an earlier occurrence of its token is no evidence on induction. Padding never counts.
 """
 
 import math
@@ -16,27 +16,27 @@ from attncli.base.lazy_numpy import Array, np
 
 ENTROPY, EFFECTIVE_KEYS, DISTANCE = "entropy", "effective_keys", "distance"
 UNIFORM, MIXED = "uniform", "mixed"
-# The mean from which a place names a head, as ARENA's exercises on head detectors have it.
+# The mean from which a place names a head, as in ARENA's exercises on head detectors.
 LEAST_MEAN = 0.4
-LEAST_UNIFORM = 0.95  # of the entropy that equal weights on the visible keys have
-LEAST_LOCAL = 2  # times what equal weights have on a place that is wide
+LEAST_UNIFORM = 0.95  # of the entropy of equal weights on the visible keys
+LEAST_LOCAL = 2  # times equal weights on a wide place
 LOCAL = 4  # keys on either side
 FARTHEST = 8  # the largest offset that has a place
-LEAST_PART = 0.5  # of the queries, which must have an offset that names a head: a far one is had by the last ones alone
-# How far the sum of a row may be from 1: more than the rounding of a thousand weights of bfloat16.
+LEAST_PART = 0.5  # of the queries, which must have an offset that names a head: only the last ones have a far offset
+# The tolerance of a row's sum around 1: more than the rounding of a thousand weights of bfloat16.
 SUM_TOLERANCE = 1e-2
-_SPACES = " \t\n\r▁ĠĊ"  # of the tokens of tokenizers, which write spaces as signs
-# A token that marks the beginning, the end or a part of a text: [CLS], </s>, <|endoftext|>, <bos>; or punctuation.
+_SPACES = " \t\n\r▁ĠĊ"  # in tokens of tokenizers, which write spaces as signs
+# A token that marks the beginning, the end or a section of a text: [CLS], </s>, <|endoftext|>, <bos>; or punctuation.
 _SPECIAL = re.compile(r"\[[A-Z]+\]|<[^<>\s]+>")
 _PADDING = re.compile("pad", re.IGNORECASE)  # in a special token: [PAD], <pad>, <|finetune_right_pad_id|>
 
 
 @dataclass(frozen=True)
 class Sequences:
-    """The numbers of queries and keys of a map, the tokens of both, which are padding, and which keys queries see.
+    """The numbers of queries and keys of a map, their tokens, their padding, and the visible pairs.
 
     `real_keys` [m] and `real_queries` [n] are false for padding; None: all are tokens. `visible` [n m] is the mask of
-    the layer; where it is None it is found in the maps.
+    the layer; None: derive it from the maps.
     """
 
     queries: int
@@ -49,12 +49,12 @@ class Sequences:
 
     @property
     def is_self_attention(self) -> bool:
-        """Whether the queries are the keys: there are as many, and their tokens are the same."""
+        """Whether the queries are the keys: equal counts and equal tokens."""
         return self.queries == self.keys and self.query_tokens == self.key_tokens
 
     @property
     def has_words(self) -> bool:
-        """Whether the tokens of the keys are known; in self-attention they are those of the queries too."""
+        """Whether the tokens of the keys are known; in self-attention the queries have the same."""
         return self.key_tokens is not None
 
     @cached_property
@@ -64,15 +64,16 @@ class Sequences:
 
     @cached_property
     def query_is_real(self) -> Array:
-        """Whether each query is a token [n]: in self-attention those are the keys."""
+        """Whether each query is a token [n]: in self-attention the keys' values."""
         if self.real_queries is not None:
             return np.asarray(self.real_queries, bool)
         return self.key_is_real if self.is_self_attention else np.ones(self.queries, bool)
 
     def visible_in(self, maps: Array) -> Array:
-        """Which real keys each real query sees [n m], by the mask, or by the maps [h n m] of a layer.
+        """The real keys that each real query sees [n m], by the mask, or by the maps [h n m] of a layer.
 
-        These are all of them, or, where no real query gives weight to a later key, the earlier ones and itself.
+        Without a mask these are all keys, or, if no real query gives weight to a later key, the earlier ones and
+        itself.
 
         >>> Sequences(2, 2).visible_in(np.array([[[1.0, 0.0], [0.25, 0.75]]])).tolist()
         [[True, False], [True, True]]
@@ -87,11 +88,11 @@ class Sequences:
 
 @dataclass(frozen=True)
 class Place:
-    """A place that a head may look at: its name, the kind of a head that looks there, and where it is.
+    """A place that a head may look at: its name, the kind of a head that looks there, and its pairs.
 
-    `pairs` gives the pairs of a query and a key, a boolean array [n m]. A place of which `few` queries have one is
-    compared with the first token over these, and names a head where at least a `least_part` of the queries have it. A
-    `wide` one names a head that no narrower one names.
+    `pairs` gives the pairs of a query and a key, a boolean array [n m]. A place that `few` queries have is compared
+    with the first token over these, and names a head if at least a `least_part` of the queries have it. A `wide` one
+    names a head only if no narrower one does.
     """
 
     name: str
@@ -106,11 +107,11 @@ class Place:
 
     @property
     def is_common(self) -> bool:
-        """Whether it is shown of every head, and not only where one is called by it."""
+        """Whether every head shows it, not only heads named after it."""
         return not (self.is_wide or self.least_part)
 
     def pairs_of(self, sequences: Sequences) -> Array | None:
-        """Its pairs in some sequences; None where they have no such place, or it is not known."""
+        """Its pairs in some sequences; None if they lack such a place, or it is unknown."""
         is_known = (sequences.is_self_attention or not self.needs_self_attention) and (
             sequences.has_words or not self.needs_words
         )
@@ -129,7 +130,7 @@ def _diagonal(offset: int) -> Callable[[Sequences], Array]:
 
 
 def _same_words(sequences: Sequences) -> Array:
-    """Whether a query and a key at another position have one token."""
+    """Whether a query and a key at another position have the same token."""
     words = np.array(sequences.key_tokens, dtype=object)
     same: Array = np.equal.outer(words, words).astype(bool)
     np.fill_diagonal(same, False)
@@ -158,12 +159,12 @@ def _near(sequences: Sequences) -> Array:
 
 
 def _distances(queries: int, keys: int) -> Array:
-    """How far each key is from each query [n m]."""
+    """The distance of each key from each query [n m]."""
     return np.asarray(abs(np.subtract.outer(np.arange(queries), np.arange(keys))))
 
 
 def is_separator(word: str) -> bool:
-    """Whether a token is a mark of a tokenizer that is not padding, or nothing but punctuation.
+    """Whether a token is a tokenizer's mark other than padding, or only punctuation.
 
     >>> [is_separator(word) for word in ("[SEP]", "</s>", "<|endoftext|>", "Ġ,", "...", "[PAD]", "<pad>", "cat", "'s")]
     [True, True, True, True, True, False, False, False, False]
@@ -174,7 +175,7 @@ def is_separator(word: str) -> bool:
     return bool(bare) and not any(map(str.isalnum, bare))
 
 
-# In the order in which equal means count.
+# Among equal means, the first counts.
 PLACES: Mapping[str, Place] = {
     place.name: place
     for place in (
@@ -185,7 +186,7 @@ PLACES: Mapping[str, Place] = {
         Place(
             "induction",
             "induction",
-            "what followed an earlier occurrence",
+            "the key after an earlier occurrence",
             _after_earlier,
             needs_words=True,
             is_of_few=True,
@@ -216,14 +217,14 @@ PLACES: Mapping[str, Place] = {
     )
 }
 FIRST = "first"
-STATISTICS = (ENTROPY, EFFECTIVE_KEYS, DISTANCE, *PLACES)  # of a head, in the order in which they are shown
-# What heads are called, and what that means.
+STATISTICS = (ENTROPY, EFFECTIVE_KEYS, DISTANCE, *PLACES)  # statistics of a head, in display order
+# The kinds of heads, and their meaning.
 KINDS: Mapping[str, str] = {
     UNIFORM: f"at least {LEAST_UNIFORM:.0%} of the entropy that equal weights on the visible keys have",
     **{place.kind: place.about for place in PLACES.values()},
     MIXED: f"no place has a mean weight of {LEAST_MEAN} that is more than equal weights have there",
 }
-# How the weight on a place is counted, and what a head is called by.
+# How the weight on a place is counted, and how a head gets its name.
 RULE = (
     "The mean weight on a place is over the queries that see a key there and other keys too. A head is named after the "
     f"place with the largest mean, at least {LEAST_MEAN} and more than equal weights have there. Induction and "
@@ -234,25 +235,25 @@ RULE = (
 
 
 class _OfPlaces:
-    """What follows from the numbers of a head, or of a mean of several."""
+    """Derived numbers of a head, or of a mean of several."""
 
     statistics: Mapping[str, float]
     part_of_all: Mapping[str, float]
 
     @property
     def kinds(self) -> Mapping[str, float]:
-        """The mean weight on each place over the queries that have it, by the kind of a head that looks there."""
+        """The mean weight on each place over the queries that have it, by kind of head."""
         return {place.kind: self.statistics[name] for name, place in PLACES.items()}
 
     @property
     def shares(self) -> Mapping[str, float]:
-        """The mean weight on each place over all queries that count, by the same kinds."""
+        """The mean weight on each place over all queries that count, by kind of head."""
         return {place.kind: self.part_of_all[name] for name, place in PLACES.items()}
 
 
 @dataclass(frozen=True)
 class HeadNumbers(_OfPlaces):
-    """The means of the numbers of several heads; NaN where there is none."""
+    """The means of several heads' numbers; NaN if there is none."""
 
     statistics: Mapping[str, float]
     part_of_all: Mapping[str, float]
@@ -260,13 +261,13 @@ class HeadNumbers(_OfPlaces):
 
 @dataclass(frozen=True)
 class Head(_OfPlaces):
-    """What one head does: its layer and number, its numbers (NaN where there is none), and what it is called.
+    """One head: its layer and number, its numbers (NaN if there is none), and its kind.
 
     `statistics` has `entropy` (in nats), `effective_keys` (the mean of its exponential) and `distance` (of the weight
-    from the query), means over the queries that count; and for each place the mean weight there over the queries that
-    have it, `part_of_all` over all that count. `share` is that mean on the place that it is called by, NaN of other
-    kinds; `received` the sum of the weight on each key, and `sums` the least and the largest sum of the rows that are
-    no distribution, None where all are.
+    from the query), means over the queries that count; and for each place the mean weight over the queries that have
+    it, and with `part_of_all` over all that count. `share` is the mean on the place that names it, NaN for other kinds;
+    `received` the sum of the weight on each key, and `sums` the least and the largest sum of the rows that are not
+    distributions, None if all are.
     """
 
     layer: int
@@ -280,15 +281,15 @@ class Head(_OfPlaces):
 
     @property
     def label(self) -> str:
-        """What it is called, with the mean weight that it has there: `previous token 0.93`."""
+        """Its kind, with the mean weight there: `previous token 0.93`."""
         return self.kind if math.isnan(self.share) else f"{self.kind} {self.share:.2f}"
 
 
 @dataclass(frozen=True)
 class HeadReport:
-    """The heads of some layers, the means over the heads of each layer and over all, and what equal weights would have.
+    """The heads of some layers, the means over each layer's heads and over all, and the numbers of equal weights.
 
-    `uniform` has the numbers of maps whose weights are equal on the keys that queries may see.
+    `uniform` has the numbers of maps with equal weights on the visible keys.
     """
 
     heads: tuple[Head, ...]
@@ -298,7 +299,7 @@ class HeadReport:
 
 
 def head_report(layers: Sequence[Array], sequences: Sequence[Sequences]) -> HeadReport:
-    """What the heads of some layers do, whose maps are [h n m] each, of such sequences."""
+    """The report on the heads of some layers, with maps [h n m] each, of such sequences."""
     tables = [layer_heads(maps, own, layer) for layer, (maps, own) in enumerate(zip(layers, sequences, strict=True))]
     equal = [_of_equal_weights(maps, own) for maps, own in zip(layers, sequences, strict=True)]
     return HeadReport(
@@ -310,7 +311,7 @@ def head_report(layers: Sequence[Array], sequences: Sequence[Sequences]) -> Head
 
 
 def layer_heads(maps: Array, sequences: Sequences, layer: int = 0) -> list[Head]:
-    """What each head of a layer [h n m] does.
+    """The report on each head of a layer [h n m].
 
     >>> maps = np.array([[[1.0, 0.0], [0.25, 0.75]]])
     >>> found = layer_heads(maps, Sequences(2, 2))[0]
@@ -322,16 +323,16 @@ def layer_heads(maps: Array, sequences: Sequences, layer: int = 0) -> list[Head]
 
 
 def _of_equal_weights(maps: Array, sequences: Sequences) -> Head:
-    """The numbers of weights that are equal on the keys that the queries of a layer [h n m] may see."""
+    """The numbers of equal weights on the visible keys of a layer [h n m]."""
     visible = sequences.visible_in(maps)
     return _Layer(sequences, visible).head(visible / np.maximum(visible.sum(axis=-1, keepdims=True), 1), 0, 0)
 
 
 @dataclass(frozen=True)
 class _Cells:
-    """The pairs of a place in a layer, as rows and columns, and of each query [n]: whether it has the place.
+    """The pairs of a place in a layer, as rows and columns, and whether each query [n] has the place.
 
-    `equal` is the weight on the place that equal weights on the visible keys have [n].
+    `equal` is the weight that equal weights on the visible keys give the place [n].
     """
 
     rows: Array
@@ -344,8 +345,8 @@ class _Cells:
 class _OnPlace:
     """The weight of a head on a place: the means over the queries that have it, and over all that count.
 
-    `equal` and `first` are what equal weights have there, and what the head has on the first token, over the same
-    queries; `part` is how many of all have it.
+    `equal` and `first` are the means of equal weights there, and of the head on the first token, over the same queries;
+    `part` is the share of queries that have it.
     """
 
     mean: float
@@ -356,7 +357,7 @@ class _OnPlace:
 
 
 class _Layer:
-    """What is the same for all heads of a layer: the places of its queries and keys."""
+    """Data shared by all heads of a layer: the places of its queries and keys."""
 
     def __init__(self, sequences: Sequences, visible: Array) -> None:
         self._sequences = sequences
@@ -374,7 +375,7 @@ class _Layer:
         return _Cells(rows, columns, (own > 0) & (own < self._seen), own / np.maximum(self._seen, 1))
 
     def head(self, weights: Array, layer: int, number: int) -> Head:
-        """What a head with these weights [n m] does."""
+        """The report on a head with these weights [n m]."""
         own = np.where(self._is_real, weights.astype(np.result_type(weights.dtype, np.float64)), 0)
         with np.errstate(invalid="ignore", over="ignore"):
             sums = own.sum(axis=-1)
@@ -400,7 +401,7 @@ class _Layer:
         )
 
     def _on_places(self, weights: Array, counted: Array) -> dict[str, _OnPlace | None]:
-        """The weight of a map [n m] on each place; None where no query that counts has it."""
+        """The weight of a map [n m] on each place; None if no query that counts has it."""
         found: dict[str, _OnPlace | None] = {}
         first: Array = np.zeros(len(counted))
         for name, cells in self._places.items():
@@ -428,12 +429,12 @@ def _entropies(rows: Array) -> Array:
 
 
 def kind_of(places: Mapping[str, _OnPlace], entropy: float, equal_entropy: float) -> tuple[str, float]:
-    """What a head is called by the weight on its places, and the mean that it is called by.
+    """The kind of a head by the weight on its places, and the mean that decides it.
 
-    It is uniform where it has nearly the entropy of equal weights; otherwise it is called by the place with the largest
-    mean, from LEAST_MEAN on, where that is more than equal weights have there; and mixed without any. A place of few
-    queries has to have more than the first token over these; then the first token does not name a head that looks for
-    earlier occurrences. Wide places come last.
+    It is uniform if it has nearly the entropy of equal weights; otherwise the place with the largest mean names it,
+    from LEAST_MEAN on and above equal weights; without one it is mixed. A place of few queries must exceed the first
+    token over these; then the first token does not name a head that looks for earlier occurrences. Wide places come
+    last.
     """
     if entropy >= LEAST_UNIFORM * equal_entropy > 0:
         return UNIFORM, math.nan
@@ -446,7 +447,7 @@ def kind_of(places: Mapping[str, _OnPlace], entropy: float, equal_entropy: float
         and (not PLACES[name].is_of_few or each.mean > each.first)
     }
     if any(PLACES[name].is_of_few and PLACES[name].needs_words for name in found):
-        found.pop(FIRST, None)  # where the head could look elsewhere it did
+        found.pop(FIRST, None)  # where the head could look elsewhere, it did
     narrow = [name for name in found if not PLACES[name].is_wide] or list(found)
     if not narrow:
         return MIXED, math.nan
@@ -455,7 +456,7 @@ def kind_of(places: Mapping[str, _OnPlace], entropy: float, equal_entropy: float
 
 
 def mean_of(heads: Sequence[Head]) -> HeadNumbers:
-    """The mean of each number over some heads, of those that have one; NaN without any."""
+    """The mean of each number over the heads that have one; NaN if none has."""
     return HeadNumbers(
         {name: _mean_of_known(each.statistics[name] for each in heads) for name in STATISTICS},
         {name: _mean_of_known(each.part_of_all[name] for each in heads) for name in PLACES},
@@ -476,8 +477,8 @@ def rollout(layers: Sequence[Array]) -> Array:
     """How much of each key's vector has arrived at each query after each layer: maps [h n n] each to [layers n n].
 
     R₁ = A₁ and Rₗ = Aₗ Rₗ₋₁, where Aₗ = ½ (mean over the heads) + ½ I, with rows that sum to 1. Source: Abnar & Zuidema
-    2020, Quantifying Attention Flow in Transformers, section 3. Raises AttnError where a map is not square, or layers
-    have other lengths.
+    2020, Quantifying Attention Flow in Transformers, section 3. Raises AttnError if a map is not square, or layers
+    differ in length.
 
     >>> rollout([np.array([[[1.0, 0.0], [0.5, 0.5]]])] * 2).tolist()
     [[[1.0, 0.0], [0.25, 0.75]], [[1.0, 0.0], [0.4375, 0.5625]]]
@@ -496,9 +497,9 @@ def rollout(layers: Sequence[Array]) -> Array:
 
 
 def sort_heads(heads: Sequence[Head], name: str) -> list[Head]:
-    """The heads with the largest number of a statistic first, those without a number last; equal ones in their order.
+    """The heads with the largest number of a statistic first, those without a number last; ties keep their order.
 
-    A name that begins with `-` sorts the other way.
+    A leading `-` reverses the order.
     """
     sign, key = (1, name[1:]) if name.startswith("-") else (-1, name)
 
@@ -510,6 +511,6 @@ def sort_heads(heads: Sequence[Head], name: str) -> list[Head]:
 
 
 def summaries_of_kinds() -> Iterator[tuple[str, str]]:
-    """What heads are called and what that means, and the rule."""
+    """The kinds of heads with their meaning, and the rule."""
     yield from KINDS.items()
     yield "rule", RULE

@@ -1,4 +1,4 @@
-"""`attn heads`: what each head of a model does, by its maps: saved ones, or those of a capture."""
+"""`attn heads`: what each head of a model does, by its maps, saved or from a capture."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ LENGTHS, MASK_FILE = "--lengths", "--mask-file"
 
 @complete_from
 def _complete_statistic() -> Sequence[str]:
-    """The statistics that heads are sorted by."""
+    """The statistics for sorting heads."""
     from attncli.models.heads import STATISTICS
 
     return STATISTICS
@@ -37,15 +37,15 @@ def heads(
     file: str = argument("Saved maps [layers heads n m]: .npy, .npz, .safetensors; or a capture.", "FILE", default=...),
     *,
     tokens: str | None = option("The words: 'the cat sat', the,cat,sat, or a file of them.", metavar="WORDS|FILE"),
-    query_tokens: str | None = option("Those of the queries, where they are others.", metavar="WORDS|FILE"),
-    lengths: str | None = option("How many tokens each batch item begins with; the rest is padding.", metavar="N[,N]"),
+    query_tokens: str | None = option("Words of the queries, if they differ.", metavar="WORDS|FILE"),
+    lengths: str | None = option("Tokens of each batch item; the rest is padding.", metavar="N[,N]"),
     mask_file: str | None = option("1 for each token, 0 for padding, [items tokens].", metavar="FILE"),
-    layer: str | None = option("These layers alone: 3, 0-3, -1.", metavar="N"),
-    head: str | None = option("These heads of each layer alone: 5, 0,2.", metavar="N"),
-    batch: int | None = option("Which batch item, where there are several.", metavar="N"),
+    layer: str | None = option("Only these layers: 3, 0-3, -1.", metavar="N"),
+    head: str | None = option("Only these heads of each layer: 5, 0,2.", metavar="N"),
+    batch: int | None = option("The batch item, if there are several.", metavar="N"),
     sort: str | None = option("The largest first: entropy, first …", metavar="NAME", complete=_complete_statistic),
-    top: int | None = option("The first N heads of that order alone.", metavar="N"),
-    kind: str | None = option("Heads of this kind alone: induction …", metavar="WORD"),
+    top: int | None = option("Only the first N heads in that order.", metavar="N"),
+    kind: str | None = option("Only heads of this kind: induction …", metavar="WORD"),
     heatmap: bool = flag("Show a grid of layers and heads as small maps.", "--heatmap"),
     logarithm: bool = flag("Colour maps by log10, to see small weights.", "--logarithm"),
     rollout: bool = flag("Multiply the layers: what reached each query.", "--rollout"),
@@ -54,7 +54,7 @@ def heads(
     max_size: MaxSize = None,
     output_options: OutputOptions,
 ) -> None:
-    """Write what each head of some maps does."""
+    """Write the report on each head of some maps."""
     from dataclasses import replace
 
     from attncli.models.heads_document import DECIMALS, HeadsView, statistic_name
@@ -86,7 +86,7 @@ def heads(
 
 
 def _read(file: str, tokens: Sequence[str | None], inputs: "Inputs", batch: int | None) -> "ModelFile":
-    """The maps, with the words that options give; raises AttnError where no layer has so many."""
+    """The maps, with the words of the options; raises AttnError if no layer has so many."""
     from dataclasses import replace
 
     from attncli.io.maps import read_words, with_words
@@ -107,7 +107,7 @@ def _read(file: str, tokens: Sequence[str | None], inputs: "Inputs", batch: int 
 def _without_padding(
     maps: "Maps", lengths: str | None, mask_file: str | None, inputs: "Inputs", batch: int | None
 ) -> "Maps":
-    """The maps, which know what of them is padding; raises AttnError where the options do not fit them."""
+    """The maps, with their padding marked; raises AttnError if the options do not fit them."""
     from attncli.io.formats import read_array
     from attncli.io.maps import with_padding
     from attncli.io.paths import locate
@@ -121,7 +121,7 @@ def _without_padding(
 
 
 def _idle(view: "HeadsView", options: OutputOptions) -> list[str]:
-    """Warnings of options that have no effect."""
+    """Warnings of options without effect."""
     row = options.output_format
     found = []
     if view.heatmap and not row.has_heatmaps:
@@ -163,7 +163,7 @@ def _write(file: "ModelFile", view: "HeadsView", options: OutputOptions) -> None
 
 
 def _write_figure(model: "ModelHeads", options: OutputOptions) -> None:
-    """Write the figure of the maps; raises AttnError where there are too many, or Matplotlib is missing."""
+    """Write the figure of the maps; raises AttnError if there are too many, or Matplotlib is missing."""
     from attncli.figure.drawing import check_matplotlib
     from attncli.io.output_files import atomic_write
     from attncli.models.heads_figure import HeadsFigure

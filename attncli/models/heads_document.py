@@ -1,4 +1,4 @@
-"""The report of what heads do: a table of them and of their means, their maps as pictures, and the rollout."""
+"""The report on heads: a table of them and of their means, their maps as pictures, and the rollout."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 HEADS_FORMAT = "attn.heads/1"
 DECIMALS = 2
-HEADINGS: Mapping[str, str] = {ENTROPY: "entropy", EFFECTIVE_KEYS: "keys"}  # of other statistics it is their name
-LARGE_MAPS = 4  # that are drawn with words and numbers; more are a grid of small ones
-LEAST_LOGARITHM = -6.0  # decades below 1 that a logarithmic picture tells apart
+HEADINGS: Mapping[str, str] = {ENTROPY: "entropy", EFFECTIVE_KEYS: "keys"}  # other statistics use their name
+LARGE_MAPS = 4  # maps to draw with words and numbers; more are a grid of small ones
+LEAST_LOGARITHM = -6.0  # decades below 1 that a logarithmic picture distinguishes
 ROLLOUT_FORMULA = "R₁ = A₁,  Rₗ = Aₗ Rₗ₋₁,  Aₗ = ½ (mean of the heads) + ½ I, with rows that sum to 1"
 ROLLOUT_ASSUMPTIONS = (
     "R[query, key]: how much of the key's vector has arrived at the query, if attention alone mixes tokens (Abnar & "
@@ -53,9 +53,9 @@ ROLLOUT_ASSUMPTIONS = (
 
 @dataclass(frozen=True)
 class HeadsView:
-    """What is shown of maps: which layers and heads, in which order, how many, and in which way.
+    """How to show maps: which layers and heads, in which order, how many, and in which form.
 
-    `layers` and `heads` are positions, None for every one; `sort` is a statistic, with `-` the smallest first.
+    `layers` and `heads` are positions, None for all; `sort` is a statistic, with `-` the smallest first.
     """
 
     layers: Sequence[int] | None = None
@@ -71,13 +71,13 @@ class HeadsView:
 
     @property
     def selects(self) -> bool:
-        """Whether heads are picked by what they do, and no longer form a grid of layers and heads."""
+        """Whether heads are picked by what they do, and form no grid of layers and heads."""
         return any(each is not None for each in (self.sort, self.top, self.kind))
 
 
 @dataclass(frozen=True)
 class ModelHeads:
-    """The maps of a model, and what is shown of them."""
+    """The maps of a model, and how to show them."""
 
     maps: Maps
     view: HeadsView
@@ -85,16 +85,16 @@ class ModelHeads:
 
     @cached_property
     def layers(self) -> Sequence[int]:
-        """The positions of the layers that are shown."""
+        """The positions of the shown layers."""
         return range(len(self.maps)) if self.view.layers is None else self.view.layers
 
     def heads_of(self, layer: int) -> Sequence[int]:
-        """The heads that are shown of a layer, as far as it has them."""
+        """The shown heads of a layer, as far as it has them."""
         count = len(self.maps[layer].weights)
         return range(count) if self.view.heads is None else [head for head in self.view.heads if head < count]
 
     def sequences_of(self, layer: LayerMaps) -> Sequences:
-        """The numbers of queries and keys of a layer, their words, what is padding, and the mask."""
+        """The numbers of queries and keys of a layer, their words, padding, and mask."""
         queries, keys = layer.weights.shape[-2:]
         query_tokens = layer.query_tokens or (layer.key_tokens if queries == keys else None)
         words = query_tokens, layer.key_tokens
@@ -102,14 +102,14 @@ class ModelHeads:
 
     @cached_property
     def report(self) -> HeadReport:
-        """What the heads that are shown do."""
+        """The report on the shown heads."""
         own = [self.maps[layer] for layer in self.layers]
         weights = [each.weights[list(self.heads_of(at))] for at, each in zip(self.layers, own, strict=True)]
         return head_report(weights, [self.sequences_of(each) for each in own])
 
     @cached_property
     def heads(self) -> Sequence[Head]:
-        """The heads that are shown, in their order."""
+        """The shown heads, in their order."""
         kind = None if self.view.kind is None else self.view.kind.replace(MINUS, "-")
         heads = [head for head in self.report.heads if kind in (None, head.kind)]
         if kind is not None and kind not in KINDS:
@@ -123,7 +123,7 @@ class ModelHeads:
         return heads if self.view.top is None else heads[: self.view.top]
 
     def layer_name(self, head: Head) -> str:
-        """The name of the layer of a head: its number, or what a capture calls it."""
+        """The name of a head's layer: its number, or its name in a capture."""
         return self.maps[self.layers[head.layer]].name
 
     def number_of(self, head: Head) -> int:
@@ -152,9 +152,9 @@ class ModelHeads:
 
 
 def statistic_name(name: str, option: str) -> str:
-    """The name of a statistic, which tables may call otherwise; one that begins with `-` keeps that.
+    """The name of a statistic, also from its name in tables; a leading `-` stays.
 
-    Raises UnknownNameError where heads have no such statistic.
+    Raises UnknownNameError for an unknown statistic.
 
     >>> statistic_name("-keys", "--sort")
     '-effective_keys'
@@ -173,7 +173,7 @@ def heads_answer(model: ModelHeads) -> Answer:
 
 
 def heads_object(model: ModelHeads) -> dict[str, Any]:
-    """The statistics of each head that is shown, their means, and with `maps` the weights; None in place of NaN."""
+    """The statistics of each shown head, their means, and with `maps` the weights; None in place of NaN."""
     report, view = model.report, model.view
     content: dict[str, Any] = {
         "format": HEADS_FORMAT,
@@ -192,7 +192,7 @@ def heads_object(model: ModelHeads) -> dict[str, Any]:
 
 
 def _words(model: ModelHeads, position: int) -> dict[str, Any]:
-    """The name of a layer and its words, None where they are not known."""
+    """The name of a layer and its words, None if unknown."""
     layer = model.maps[position]
     own = model.sequences_of(layer)
     words = {"query_tokens": own.query_tokens, "key_tokens": own.key_tokens}
@@ -200,14 +200,14 @@ def _words(model: ModelHeads, position: int) -> dict[str, Any]:
 
 
 def _head_object(model: ModelHeads, head: Head) -> dict[str, Any]:
-    """The object of a head: which it is, what it is called, its numbers, and if asked for its weights."""
+    """The object of a head: its location, its kind, its numbers, and on request its weights."""
     own = {"layer": model.layers[head.layer], "head": model.number_of(head), "kind": head.kind}
     weights = {"weights": model.weights_of(head)} if model.view.maps else {}
     return {**own, "share": _number(head.share), **_numbers(head), "received": list(head.received), **weights}
 
 
 def _numbers(numbers: Head | HeadNumbers) -> dict[str, Any]:
-    """The numbers of a head, or of a mean of some; None in place of NaN."""
+    """The numbers of a head, or of a mean of several; None in place of NaN."""
     places = {"kinds": numbers.kinds, "shares": numbers.shares}
     return {
         **{name: _number(numbers.statistics[name]) for name in STATISTICS if name not in PLACES},
@@ -220,7 +220,7 @@ def _number(number: float) -> float | None:
 
 
 def heads_rows(model: ModelHeads) -> Iterator[Sequence[Any]]:
-    """The header and the rows of one table of the heads that are shown; of a rollout that of its queries and keys."""
+    """The header and the rows of one table of the shown heads, or of a rollout's queries and keys."""
     if model.view.rollout:
         queries, keys = model.labels_of(model.maps[model.layers[-1]])
         yield ["", *keys]
@@ -235,7 +235,7 @@ def heads_rows(model: ModelHeads) -> Iterator[Sequence[Any]]:
 
 
 def _rollout(model: ModelHeads) -> Array:
-    """The rollout after each of the layers that are shown."""
+    """The rollout after each shown layer."""
     layers = [model.maps[position] for position in model.layers]
     own = [layer.weights[list(model.heads_of(at))] for at, layer in zip(model.layers, layers, strict=True)]
     return rollout(own)
@@ -249,7 +249,7 @@ def _document(model: ModelHeads) -> Document:
 
 
 def _head_sections(model: ModelHeads) -> Iterator[Section]:
-    """What there is and how many heads do what; below it their maps, or their table and the means."""
+    """The counts of heads by kind; below, their maps, or their table and the means."""
     yield Section("", blocks=(Statement(f"{_what(model)}: ", _counts(model)),))
     if not model.view.heatmap:
         yield _table(model)
@@ -263,7 +263,7 @@ def _head_sections(model: ModelHeads) -> Iterator[Section]:
 
 
 def _what(model: ModelHeads) -> str:
-    """How many layers, heads and tokens are shown: `6 layers × 12 heads, 9 tokens`."""
+    """The counts of shown layers, heads and tokens: `6 layers × 12 heads, 9 tokens`."""
     layer = model.maps[model.layers[0]]
     own = model.sequences_of(layer)
     counts = {len(model.heads_of(position)) for position in model.layers}
@@ -277,15 +277,15 @@ def _what(model: ModelHeads) -> str:
 
 
 def _counts(model: ModelHeads) -> str:
-    """How many heads there are of each kind, the most first."""
+    """The number of heads of each kind, the largest first."""
     counts = Counter(head.kind for head in model.report.heads)
     return ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
 
 
 def _shown(model: ModelHeads) -> Sequence[str]:
-    """The entropy, the places with weight of any head, and that by which they are sorted.
+    """The entropy, the places with weight of any head, and the statistic for sorting.
 
-    An offset, and the keys around, are a place that every head has weight on: they are shown where a head is called so.
+    Every head has weight on offsets and on nearby keys: these are shown only if they name a head.
     """
     always = (ENTROPY, EFFECTIVE_KEYS, (model.view.sort or "").removeprefix("-"))
     heads, kinds = [head.statistics for head in model.heads], {head.kind for head in model.heads}
@@ -308,14 +308,14 @@ def _grid(model: ModelHeads, rows: Sequence[tuple[str, Head | HeadNumbers]], cor
 
 
 def _table(model: ModelHeads) -> Section:
-    """The table of the heads that are shown, and what its columns mean."""
+    """The table of the shown heads, and the meaning of its columns."""
     rows: list[tuple[str, Head | HeadNumbers]] = [(model.label_of(head), head) for head in model.heads]
     rows += [("equal weights", model.report.uniform)] if model.view.selects else []
     return Section("", (_grid(model, rows, "layer.head"),), remarks=tuple(_remarks(model)))
 
 
 def _remarks(model: ModelHeads) -> Iterator[str]:
-    """What the columns of the table mean, what a head is called by, and why numbers are missing."""
+    """The meaning of the columns, the naming of heads, and the reason for missing numbers."""
     places = "; ".join(f"{name}: {PLACES[name].about}" for name in _shown(model) if name in PLACES)
     yield (
         f"keys: exp(entropy), mean over the queries; mean weight, over the queries that see such a key and others, on "
@@ -331,7 +331,7 @@ def _remarks(model: ModelHeads) -> Iterator[str]:
     sums = [each for head in model.heads if head.sums is not None for each in head.sums]
     if sums:
         yield (
-            f"entropy and keys leave out rows that are no distribution: some have negative weights, or sums of "
+            f"entropy and keys leave out rows that are not distributions: some have negative weights, or sums of "
             f"{min(sums):.4g} to {max(sums):.4g}"
         )
     if any(all(isnan(mean) for mean in head.kinds.values()) for head in model.heads):
@@ -339,7 +339,7 @@ def _remarks(model: ModelHeads) -> Iterator[str]:
 
 
 def _padding_remarks(model: ModelHeads) -> Iterator[str]:
-    """What is padding, or looks like it: keys at an end to which no head of a layer gives weight."""
+    """Padding, or apparent padding: keys at an end to which no head of a layer gives weight."""
     shown = [model.maps[position] for position in model.layers]
     counts = {int((~np.asarray(each.real_keys, bool)).sum()) for each in shown if each.real_keys is not None} - {0}
     if counts:
@@ -354,7 +354,7 @@ def _padding_remarks(model: ModelHeads) -> Iterator[str]:
 
 
 def _means(model: ModelHeads) -> Section:
-    """The means over the heads of each layer and over all, and what equal weights would have."""
+    """The means over the heads of each layer and over all, and the numbers of equal weights."""
     report = model.report
     means = zip(model.layers, report.layer_means, strict=True)
     layers = [(f"layer {model.maps[position].name}", mean) for position, mean in means]
@@ -364,7 +364,7 @@ def _means(model: ModelHeads) -> Section:
 
 
 def map_of(model: ModelHeads, head: Head) -> Grid:
-    """The map of a head as a table that is drawn in colour."""
+    """The map of a head as a coloured table."""
     layer = model.maps[model.layers[head.layer]]
     queries, keys = model.labels_of(layer)
     label = f"layer {model.layer_name(head)}, head {model.number_of(head)}: {head.label}"
@@ -373,7 +373,7 @@ def map_of(model: ModelHeads, head: Head) -> Grid:
 
 
 def _drawn(model: ModelHeads, weights: Array) -> Array:
-    """The numbers that are drawn: weights, or their logarithms to base 10, where 0 is minus infinity."""
+    """The numbers to draw: weights, or their logarithms to base 10, where 0 is minus infinity."""
     if not model.view.logarithm:
         return weights
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -382,7 +382,7 @@ def _drawn(model: ModelHeads, weights: Array) -> Array:
 
 
 def logarithm_remarks(model: ModelHeads) -> tuple[str, ...]:
-    """What the colours mean where they are those of logarithms."""
+    """The meaning of the colours for logarithms."""
     least = f"{LEAST_LOGARITHM:.0f}".replace("-", MINUS)
     text = f"log₁₀ of the weights; {least} of smaller ones too; masked: 0, which has no logarithm"
     return (text,) if model.view.logarithm else ()
@@ -401,7 +401,7 @@ def _draw_maps(model: ModelHeads, page: "TextPage") -> None:
 
 
 def _rollout_sections(model: ModelHeads) -> Iterator[Section]:
-    """The rollout after the last of the layers that are shown, with its formula and what it assumes."""
+    """The rollout after the last shown layer, with its formula and assumptions."""
     last = model.maps[model.layers[-1]]
     queries, keys = model.labels_of(last)
     found = _rollout(model)[-1]

@@ -17,7 +17,7 @@ GRID_TITLE = "weights: layers down, heads across"
 
 @dataclass(frozen=True)
 class HeadsFigure:
-    """The maps of heads that are drawn, and how: as tables, or as lines between words."""
+    """The maps of heads to draw, and how: as tables, or as lines between words."""
 
     model: ModelHeads
     style: FigureStyle | None = None
@@ -31,11 +31,11 @@ class HeadsFigure:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is written below the maps."""
+        """The notes below the maps."""
         return logarithm_remarks(self.model)
 
     def groups(self) -> Iterator[TableGroup | LinesGroup]:
-        """The panels, a group for each choice of words: with a row for each layer, unless heads are picked."""
+        """The panels, a group for each choice of words: a row for each layer, unless heads are picked."""
         model, style = self.model, FigureStyle() if self.style is None else self.style
         maps = [(head, _with_plain_words(model, head)) for head in model.heads]
         for _, found in groupby(maps, key=lambda pair: (pair[1].rows, pair[1].columns)):
@@ -56,6 +56,6 @@ class HeadsFigure:
 
 
 def _with_plain_words(model: ModelHeads, head: Head) -> Grid:
-    """The map of a head with its words as they are: on an axis the position tells equal ones apart."""
+    """The map of a head with its original words: on an axis the position distinguishes equal ones."""
     grid, own = map_of(model, head), model.sequences_of(model.maps[model.layers[head.layer]])
     return replace(grid, rows=tuple(own.query_tokens or grid.rows), columns=tuple(own.key_tokens or grid.columns))

@@ -15,7 +15,7 @@ from attncli.models.families import CROSS
 from attncli.models.tensors import TensorNames, TensorReference
 from attncli.problem.spec import FIELDS
 
-# The attention's input until that is given.
+# The attention's input until the user gives one.
 _TRIAL_ROWS: Mapping[str, Any] = {
     "embeddings": {"value": "normal", "note": "drawn from --seed, unless embeddings are given"},
     "token_count": {"value": 5, "note": "how many are drawn"},
@@ -24,30 +24,30 @@ _TRIAL_QUERIES: Mapping[str, Any] = {
     "query_embeddings": {"value": "normal", "note": "drawn from --seed, unless query_embeddings are given"},
 }
 
-_ALL = "all"  # of the layers of a part those that a problem can say
+_ALL = "all"  # the layers of a part that a problem can express
 _LAYERS = re.compile(r"\s*(-?[0-9]{1,9})(?:-(-?[0-9]{1,9}))?\s*", re.ASCII)  # one number, or the first and the last
-OF_THE_MODEL = "the model's code"  # of a value that every model of the family has
+OF_THE_MODEL = "the model's code"  # source of a value that every model of the family has
 _HEADS = "heads"
 _HEAD_COUNTS = ("num_attention_heads", "n_head", "n_heads", "num_heads")  # its names in config.json
-_WEIGHTS = "w_"  # how the keys of projections begin
+_WEIGHTS = "w_"  # beginning of the keys of projections
 
-# What a key's value must be, where config.json has it.
+# The required type of a key's value, if config.json has it.
 _TYPES: Mapping[str, tuple[type, ...]] = {"integer": (int,), "number": (int, float), "flag": (bool,), "word": (str,)}
 
 
 @dataclass(frozen=True)
 class Origins:
-    """The names in config.json of what rows read under names of their own, and those that config.json leaves out."""
+    """The names in config.json behind the names that rows read, and those that config.json leaves out."""
 
     names: Mapping[str, tuple[str, ...]]
     left_out: frozenset[str]
 
     def names_of(self, read: Iterable[str]) -> tuple[str, ...]:
-        """The names in config.json of these names, each of them once."""
+        """The names in config.json of these names, without duplicates."""
         return tuple(dict.fromkeys(found for name in read for found in self.names.get(name, (name,))))
 
     def comment(self, read: Iterable[str], note: str = "") -> str:
-        """Where a value is from that was made of these names, and what else there is to say.
+        """The source of a value made from these names, and a note.
 
         >>> origins = Origins({"head_count": ("n_head",), "layer": ()}, frozenset({"eps"}))
         >>> origins.comment(["head_count", "layer", "eps"], "query heads")
@@ -66,7 +66,7 @@ class Origins:
 
 @dataclass(frozen=True)
 class Entry:
-    """The value of a key, or of a parameter in it, and where it is from.
+    """The value of a key, or of a parameter in it, and its source.
 
     The value is a TensorReference, a list of them, the Path of a file, a mapping of Entries, or a value of YAML.
     """
@@ -76,9 +76,9 @@ class Entry:
 
 
 class LayerRows:
-    """One layer of a part: the names that its rows may read, and the values of these rows.
+    """One layer of a part: the names for its rows, and the values of these rows.
 
-    Raises AttnError where the configuration does not have what they need.
+    Raises AttnError if the configuration lacks something they need.
     """
 
     def __init__(self, part: ModelPart, layer: int) -> None:
@@ -105,19 +105,19 @@ class LayerRows:
 
     @property
     def unsupported(self) -> str | None:
-        """What the layer is where no problem can say it, such as a layer without attention; None where one can."""
+        """A description of a layer that no problem can express, such as one without attention; otherwise None."""
         rows = self.part.part.unsupported
         return next((row["what"] for row in rows if self._evaluate(row["when"])), None)
 
     @property
     def has_weights(self) -> bool:
-        """Whether the checkpoint has a tensor of the layer's projections, plain or quantized; no file is opened."""
+        """Whether the checkpoint has a tensor of the layer's projections, plain or quantized; it opens no file."""
         rows = [row for key, row in self.part.part.keys.items() if key.startswith(_WEIGHTS)]
         templates = [template for row in rows for template in self._templates(row)]
         return any(self._tensors.has_module(fill(template, self._names.unread())) for template in templates)
 
     def entries(self, *, with_tensors: bool = True) -> dict[str, Entry]:
-        """The keys that hold for this layer, in the order of a problem; without tensors no file is opened."""
+        """The keys that apply to this layer, in the order of a problem; without tensors it opens no file."""
         queries = _TRIAL_QUERIES if self.part.name == CROSS else {}
         rows = {**_TRIAL_ROWS, **queries, **self.part.part.keys}
         tokenizer = self.part.checkpoint.folder / TOKENIZER
@@ -134,7 +134,7 @@ class LayerRows:
         return entries
 
     def _evaluate(self, text: str) -> Any:
-        """The value of an expression, of which no comment is written."""
+        """The value of an expression that gets no comment."""
         return evaluate(text, self._names.unread())
 
     def _has(self, template: str) -> bool:
@@ -142,7 +142,7 @@ class LayerRows:
         return self._tensors.full_name(fill(template, self._names.unread())) is not None
 
     def _templates(self, given: Any) -> Iterator[str]:
-        """The names of tensors in the rows that hold."""
+        """The names of tensors in the rows that apply."""
         if isinstance(given, list):
             for row in given:
                 yield from self._templates(row)
@@ -150,7 +150,7 @@ class LayerRows:
             yield given["tensor"]
 
     def _entry(self, given: Any, *, with_tensors: bool) -> Entry | None:
-        """The value of a row; None where the row does not hold, or what it reads is not there."""
+        """The value of a row; None if the row does not apply, or its source is missing."""
         if isinstance(given, list) and any(isinstance(row, Mapping) for row in given):
             return next((entry for row in given if (entry := self._entry(row, with_tensors=with_tensors))), None)
         if not isinstance(given, Mapping):
@@ -159,7 +159,7 @@ class LayerRows:
         return self._row(given, with_tensors=with_tensors) if is_in_force else None
 
     def _row(self, given: Mapping[str, Any], *, with_tensors: bool) -> Entry | None:
-        """The value of a row that holds; None where what it reads is not there."""
+        """The value of a row that applies; None if its source is missing."""
         note = given.get("note", "")
         if "tensor" in given:
             is_optional = given.get("optional", False)
@@ -177,7 +177,7 @@ class LayerRows:
         return Entry({name: entry for name, entry in inner.items() if entry is not None}, note)
 
     def _tensor(self, template: str, note: str, *, is_optional: bool) -> Entry | None:
-        """The tensor of a name; raises AttnError where there is none, unless it is optional."""
+        """The tensor of a name; raises AttnError if there is none, unless it is optional."""
         name, slices = split_slices(fill(template, self._names.unread()))
         quantized = self._tensors.quantized(name)
         if quantized is not None:
@@ -201,10 +201,10 @@ class LayerRows:
         return Entry(found, f"{len(found)} of {found[0]}")
 
     def _quantized(self, name: str, slices: str, value: Mapping[str, Mapping[str, Any]], note: str) -> Entry:
-        """A matrix that is stored quantized; raises AttnError where the family takes slices of it, or its transpose."""
+        """A quantized matrix; raises AttnError if the family takes slices of it, or its transpose."""
         layout = self._entry(self.part.part.keys.get("weight_layout"), with_tensors=False)
         if slices or layout is None or layout.value != "out_in":
-            message = f"{name} is quantized, which attn reads of whole matrices [out in] alone"
+            message = f"{name} is quantized; attn reads only whole quantized matrices [out in]"
             raise AttnError(message, where=str(self.part.checkpoint.folder))
         ((method, given),) = value.items()
         parameters = {
@@ -213,7 +213,7 @@ class LayerRows:
         return Entry({method: Entry(parameters)}, note)
 
     def _check_type(self, key: str, value: Any) -> None:
-        """Raise AttnError where the configuration has a value of another type than the key."""
+        """Raise AttnError if the configuration has a value of another type than the key."""
         expected = _TYPES.get(FIELDS[key].kind, ()) if key in FIELDS else ()
         is_number_as_flag = isinstance(value, bool) and bool not in expected
         if expected and (not isinstance(value, expected) or is_number_as_flag):
@@ -222,7 +222,7 @@ class LayerRows:
 
 
 def _check_heads(config: Mapping[str, Any], where: str) -> None:
-    """Raise AttnError where the number of heads is not one; lists of a number for each layer are left to the rows."""
+    """Raise AttnError if the number of heads is invalid; rows handle a list with a number for each layer."""
     for name in _HEAD_COUNTS:
         value = config.get(name)
         is_number = isinstance(value, int) and not isinstance(value, bool) and value > 0
@@ -231,7 +231,7 @@ def _check_heads(config: Mapping[str, Any], where: str) -> None:
 
 
 def find_layer(part: ModelPart, layer: int) -> LayerRows:
-    """A layer by its number, from the end where that is negative; raises AttnError where no problem can say it."""
+    """A layer by its number, negative from the end; raises AttnError if no problem can express it."""
     count = part.layer_count
     if not -count <= layer < count:
         hint = f"expected 0 to {count - 1}, or -1 for the last"
@@ -246,9 +246,9 @@ def find_layer(part: ModelPart, layer: int) -> LayerRows:
 
 
 def find_layers(part: ModelPart, text: str) -> list[LayerRows]:
-    """The layers that a text names, each once: numbers as of `find_layer`, ranges, both between commas, or all.
+    """The layers that a text names, each once: numbers as in `find_layer`, ranges, both between commas, or all.
 
-    Raises AttnError where a part of the text is neither, or there is no such layer.
+    Raises AttnError if an item is neither, or there is no such layer.
     """
     if text.strip() == _ALL:
         layers = [LayerRows(part, number) for number in range(part.layer_count)]
@@ -268,7 +268,7 @@ def find_layers(part: ModelPart, text: str) -> list[LayerRows]:
 
 
 def _listed_type(part: ModelPart, layer: int) -> str | None:
-    """The kind of a layer by `layer_types`; None without that list, AttnError where the layer is not in it."""
+    """The kind of a layer by `layer_types`; None without that list, AttnError if the layer is not in it."""
     listed = part.config.get("layer_types")
     if listed is None:
         return None
@@ -279,7 +279,7 @@ def _listed_type(part: ModelPart, layer: int) -> str | None:
 
 
 def find_part(checkpoint: Checkpoint, name: str | None) -> ModelPart:
-    """The part of a name, or the first one with tensors, or the first; raises UnknownNameError where there is none."""
+    """The named part, or the first one with tensors, or the first; raises UnknownNameError if there is none."""
     parts = model_parts(checkpoint)
     if name is not None and name not in parts:
         raise UnknownNameError("part", name, parts)
@@ -291,9 +291,9 @@ def find_part(checkpoint: Checkpoint, name: str | None) -> ModelPart:
 
 
 def has_tensors(part: ModelPart) -> bool:
-    """Whether the checkpoint has weights of the part's first layer that a problem can say; no file is opened.
+    """Whether the checkpoint has weights of the part's first expressible layer; it opens no file.
 
-    True where there is no such layer: the user is then told why.
+    True if there is no such layer: a later error says why.
     """
     layers = (LayerRows(part, layer) for layer in range(part.layer_count))
     first = next((layer for layer in layers if layer.unsupported is None), None)

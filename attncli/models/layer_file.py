@@ -1,6 +1,6 @@
-"""A checkpoint's layer as a problem file, each key with a comment that says where its value is from.
+"""A checkpoint's layer as a problem file, each key with a comment on the source of its value.
 
-Also what is said of layers before one is chosen: which attend alike, and which inputs no checkpoint has.
+Also a summary of layers before one is chosen: which attend alike, and which inputs no checkpoint has.
 """
 
 import os
@@ -24,21 +24,21 @@ from attncli.problem.fields import MASKS, NEEDED, PROJECTIONS, STAGES
 from attncli.problem.spec import FIELDS
 
 QUERIES, POSITIONS, MASK = "query_embeddings", "positions", "mask"
-COMMENT_COLUMN = 40  # where a comment begins, unless the value is longer
-_PANELS = (PROJECTIONS, STAGES, MASKS)  # the keys in which the layers of a model differ
+COMMENT_COLUMN = 40  # column of a comment, unless the value is longer
+_PANELS = (PROJECTIONS, STAGES, MASKS)  # keys that vary over the layers of a model
 
 _Line = tuple[str, str]  # a line of YAML, and its comment
 
 
 def layer_document(checkpoint: Checkpoint, layer: int, part: str | None) -> Document:
-    """The raw values of one layer's problem; raises AttnError where there is no such layer or part."""
+    """The raw values of one layer's problem; raises AttnError if there is no such layer or part."""
     rows = find_layer(find_part(checkpoint, part), layer)
     origin = Origin(f"{checkpoint.folder}, layer {rows.layer}", inputs=checkpoint.inputs)
     return {key: RawValue(entry_value(entry, Path()), origin) for key, entry in rows.entries().items()}
 
 
 def entry_value(entry: Entry, folder: Path) -> Any:
-    """The value of an entry as YAML has it, in a file of the folder."""
+    """An entry's value for YAML, in a file of the folder."""
     if isinstance(entry.value, TensorReference):
         return reference(entry.value, folder)
     if isinstance(entry.value, Path):
@@ -54,20 +54,20 @@ def entry_value(entry: Entry, folder: Path) -> Any:
 
 
 def reference(tensor: TensorReference, folder: Path) -> str:
-    """The file and the entry of a tensor as a problem in the folder names it."""
+    """The file and the entry of a tensor, as a problem in the folder names it."""
     return f"{file_name(tensor.stored.file, folder)}#{tensor.name}{tensor.slices}"
 
 
 def file_name(file: Path, folder: Path) -> str:
-    """The name of a file as a problem in the folder names it."""
+    """The name of a file, as a problem in the folder names it."""
     path = os.path.relpath(file, folder)
-    if path.startswith(os.pardir):  # the folder above a link is that of what it leads to
+    if path.startswith(os.pardir):  # a link's parent folder is its target's
         path = os.path.relpath(file, folder.resolve())
     return name_of_path(Path(path))
 
 
 def layer_text(entries: Mapping[str, Entry], head: Sequence[str], folder: Path) -> str:
-    """The text of a problem in YAML; files are named relative to `folder`, that of the problem file."""
+    """The text of a problem in YAML; file names are relative to `folder`, the problem file's folder."""
     lines = [f"# {escape_control(line)}".rstrip() for line in head]
     for panel, keys in groupby(entries, key=_panel):
         lines += ["", f"# {panel}"]
@@ -81,7 +81,7 @@ def _panel(key: str) -> str:
 
 
 def _lines(name: str, entry: Entry, folder: Path) -> Iterator[_Line]:
-    """The lines of a value, the first one with its comment, those of a mapping indented."""
+    """The lines of a value, the first with its comment, a mapping's indented."""
     value = entry.value
     if isinstance(value, (TensorReference, Path)):
         yield f"{name}: {quoted(entry_value(entry, folder))}", entry.origin
@@ -99,7 +99,7 @@ def _lines(name: str, entry: Entry, folder: Path) -> Iterator[_Line]:
 
 
 def _aligned(lines: Sequence[_Line]) -> list[str]:
-    """The lines with their comments in one column, and those of long lines in a second one."""
+    """The lines with their comments in one column, and long lines' in a second one."""
     longest = max((len(line) for line, comment in lines if comment and len(line) > COMMENT_COLUMN), default=0)
     columns = (longest if len(line) > COMMENT_COLUMN else COMMENT_COLUMN for line, _ in lines)
     return [
@@ -109,7 +109,7 @@ def _aligned(lines: Sequence[_Line]) -> list[str]:
 
 
 def needed_inputs(entries: Mapping[str, Entry]) -> list[str]:
-    """The keys of arrays that no checkpoint has, and without which the layer's attention is another one, or none."""
+    """The keys of arrays that no checkpoint has, and without which the attention is different or impossible."""
     queries = [QUERIES] if QUERIES in entries else []
     positions = [POSITIONS] if "position" in entries and _needs_positions(entries["position"]) else []
     mask = entries[MASK].value if MASK in entries else None
@@ -117,7 +117,7 @@ def needed_inputs(entries: Mapping[str, Entry]) -> list[str]:
 
 
 def _needs_positions(entry: Entry) -> bool:
-    """Whether a scheme reads positions that can't be counted, such as the row and the column of a patch."""
+    """Whether a scheme reads positions that can't be counted, such as a patch's row and column."""
     value = entry_value(entry, Path())
     if not isinstance(value, Mapping):
         return False
@@ -129,7 +129,7 @@ def _needs_positions(entry: Entry) -> bool:
             for parameter in record.parameters
             if parameter.mapping is not None and isinstance(given.get(parameter.name), Mapping)
         }
-    except AttnError:  # the command that computes the file says what is wrong
+    except AttnError:  # the command that computes the file reports the mistake
         return False
     axes = None if record.position_axes is None else record.position_axes(mappings)
     return axes is not None and axes.are_needed
@@ -137,9 +137,9 @@ def _needs_positions(entry: Entry) -> bool:
 
 @dataclass(frozen=True)
 class LayerGroup:
-    """Layers that attend alike: their numbers, and the keys that say how, without those of tensors.
+    """Layers that attend alike: their numbers, and their keys without tensors.
 
-    Where no problem can say it, `unsupported` says what they are. Groups of the same keys are equal.
+    If no problem can express them, `unsupported` describes them. Groups with the same keys are equal.
     """
 
     layers: tuple[int, ...] = field(compare=False)
@@ -149,7 +149,7 @@ class LayerGroup:
 
 
 def layer_groups(part: ModelPart) -> list[LayerGroup]:
-    """The layers of a part by what they have in common, in the order of the first one of each group."""
+    """The layers of a part grouped by their keys, in the order of each group's first layer."""
     groups: list[LayerGroup] = []
     for number in range(part.layer_count):
         rows = LayerRows(part, number)
@@ -165,6 +165,6 @@ def layer_groups(part: ModelPart) -> list[LayerGroup]:
 
 
 def _says_how(key: str) -> bool:
-    """Whether a key says how a layer attends: it is neither an array nor how arrays are stored."""
+    """Whether a key describes how a layer attends: it is neither an array nor a storage format."""
     field = FIELDS.get(key)
     return field is not None and field.panel in _PANELS and field.kind not in ("matrix", "vector", "word")

@@ -1,4 +1,4 @@
-"""`attn model`: the problem file of one layer of a model's checkpoint, or what the checkpoint has."""
+"""`attn model`: the problem file of one layer of a model's checkpoint, or the checkpoint's contents."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -17,11 +17,11 @@ from attncli.io.paths import name_of_path, path_of
 if TYPE_CHECKING:
     from attncli.models.layer import Entry, LayerRows
 
-LAYER = "{layer}"  # in the name of an output, the number of each layer
+LAYER = "{layer}"  # each layer's number, in the name of an output
 
 
 def _complete_part(context: typer.Context, incomplete: str) -> list[str]:
-    """The parts of the checkpoint that begin so."""
+    """The parts of the checkpoint with this beginning."""
     from attncli.io.inputs import Inputs
     from attncli.models.checkpoint import read_checkpoint
     from attncli.models.config import model_parts
@@ -29,7 +29,7 @@ def _complete_part(context: typer.Context, incomplete: str) -> list[str]:
     name = context.params.get("checkpoint") or next(iter(context.args), "")
     try:
         parts = model_parts(read_checkpoint(name, Inputs()))
-    except AttnError:  # the command says what is wrong when it is run
+    except AttnError:  # the command itself reports the mistake
         return []
     return [name for name in parts if name.startswith(incomplete)]
 
@@ -52,7 +52,7 @@ def model(
     ),
     force: Force = False,
 ) -> None:
-    """Write the problem file of a layer's attention, or of several, or what the checkpoint has."""
+    """Write the problem file of a layer's attention, or of several, or the checkpoint's contents."""
     from attncli.io.inputs import Inputs
     from attncli.models.checkpoint import read_checkpoint
     from attncli.models.checkpoint_document import render_checkpoint, tensor_lines
@@ -71,14 +71,14 @@ def model(
     except UnknownNameError as error:
         if error.path != (found.config_name,):
             raise
-        # An unknown family: the tensors are what a problem file is written of by hand.
+        # An unknown family: a hand-written problem file needs the tensors.
         for line in (error.typed, f"{checkpoint} holds", *tensor_lines(found)):
             streams.write_error(line)
         raise typer.Exit(FAILED) from None
 
 
 def _write_layers(layers: Sequence["LayerRows"], output: str, sentence: str | None, *, force: bool) -> None:
-    """Write the file of each layer, and say what to do next."""
+    """Write the file of each layer, and report the next command."""
     files, part = _file_names(output, [rows.layer for rows in layers]), layers[0].part
     written = [_layer_file(rows, file, sentence) for rows, file in zip(layers, files, strict=True)]
     texts = {file: text for file, (text, _) in zip(files, written, strict=True)}
@@ -90,7 +90,7 @@ def _write_layers(layers: Sequence["LayerRows"], output: str, sentence: str | No
 
 
 def _file_names(output: str, layers: Sequence[int]) -> list[str]:
-    """The name of each layer's file; raises AttnError where several layers would be in one file."""
+    """The name of each layer's file; raises AttnError if several layers would share a file."""
     if LAYER in output:
         return [output.replace(LAYER, str(layer)) for layer in layers]
     path = None if output in ("", STDOUT) else path_of(output)
@@ -114,13 +114,13 @@ def _layer_file(rows: "LayerRows", output: str, sentence: str | None) -> tuple[s
 
 
 def _with_sentence(rows: "LayerRows", sentence: str) -> "dict[str, Entry]":
-    """The keys of a layer that reads a sentence in place of what is drawn; raises AttnError where none can be read."""
+    """The keys of a layer that reads a sentence instead of drawn vectors; raises AttnError if it can't."""
     from attncli.models.checkpoint import TOKENIZER
     from attncli.models.layer import Entry
 
     entries = rows.entries()
     if "token_table" not in entries:
-        before = f"what layer {rows.layer - 1} has made of the tokens" if rows.layer else "vectors that no table has"
+        before = f"the output of layer {rows.layer - 1}" if rows.layer else "vectors that no table has"
         hint = "leave it out, and give attn compute --residual FILE or --embeddings FILE"
         raise AttnError(f"layer {rows.layer} reads {before}", where="--sentence", hint=hint)
     if "tokenizer" not in entries:
@@ -131,7 +131,7 @@ def _with_sentence(rows: "LayerRows", sentence: str) -> "dict[str, Entry]":
 
 
 def _head(rows: "LayerRows", commands: Mapping[str, str]) -> list[str]:
-    """What the file is, and the commands that compute it."""
+    """The description of the file, and the commands that compute it."""
     part, checkpoint = rows.part, rows.part.checkpoint
     of_type = f", {rows.layer_type}" if rows.layer_type else ""
     width = max(map(len, commands))
@@ -146,13 +146,13 @@ def _head(rows: "LayerRows", commands: Mapping[str, str]) -> list[str]:
 
 
 def _commands(rows: "LayerRows", entries: "Mapping[str, Entry]", file: str) -> dict[str, str]:
-    """The commands that compute a layer's file, and what each of them gives to it."""
+    """The commands that compute a layer's file, and the input that each adds."""
     from attncli.models.layer_file import QUERIES, needed_inputs
     from attncli.problem.fields import option_name
 
     others = {key: f"{option_name(key)} FILE" for key in needed_inputs(entries)}
     behind = ", after the norm of the layer" if "residual_norm" in entries else ""
-    asked = "the sequence of the keys, and that of the queries"
+    asked = "the sequences of the keys and of the queries"
     inputs = {"": "the sentence"} if "sentence" in entries else {}
     inputs |= {"--embeddings FILE": asked if QUERIES in others else f"the input of the attention{behind}"}
     if "residual_norm" in entries:
@@ -170,7 +170,7 @@ def _commands(rows: "LayerRows", entries: "Mapping[str, Entry]", file: str) -> d
 
 
 def _residual_name(rows: "LayerRows") -> str:
-    """What transformers calls the vectors before a layer; without a number where only some parts' are counted so."""
+    """The name in transformers of the vectors before a layer; without a number if only some parts' have one."""
     from attncli.models.config import model_parts
 
     is_alone = len(model_parts(rows.part.checkpoint)) == 1

@@ -1,4 +1,4 @@
-"""The page of a model: the maps of every layer and head, and the problem of each layer, which a click opens."""
+"""The page of a model: the maps of every layer and head, and each layer's problem, which opens on a click."""
 
 import json
 from base64 import b64encode
@@ -22,21 +22,21 @@ from attncli.render.color_map import ANCHORS
 from attncli.render.view import DECIMALS, View
 
 MODEL_FORMAT = "attn.model_page/1"
-STORED = np.dtype("<f4")  # the type of the numbers in the page: 1e-7 of each
-MOST_INPUTS = 800_000  # numbers that a page has in addition to its maps
+STORED = np.dtype("<f4")  # the type of the page's numbers: 1e-7 of each
+MOST_INPUTS = 800_000  # numbers of a page besides its maps
 MOST_WEIGHTS = 2_000_000  # numbers of all maps
-EVERY_STEP = 4_000_000  # numbers of the steps of a layer, which the page computes when it is opened
+EVERY_STEP = 4_000_000  # numbers of a layer's steps, which the page computes when it opens
 
 WHOLE = HeadsView()  # every head of every layer
 
 
 def render_model(file: ModelFile, view: HeadsView = WHOLE) -> Iterator[str]:
-    """The page of a model as a document of HTML, in chunks; raises AttnError where there are too many numbers."""
+    """The page of a model as HTML, in chunks; raises AttnError if there are too many numbers."""
     yield from page_document(model_object(file, view), file.title)
 
 
 def model_object(file: ModelFile, view: HeadsView = WHOLE) -> dict[str, Any]:
-    """The object that the scripts of a model's page read.
+    """The object for the scripts of a model's page.
 
     - `layers`: `name`, the position of its `template`, its `weights` and, where the page computes them, the `values`
       of the steps that it does not compute, each `{shape, data}` with the numbers of STORED in Base64.
@@ -86,7 +86,7 @@ def stored(array: Array) -> dict[str, Any]:
 
 
 def _check_size(model: ModelHeads) -> None:
-    """Raise AttnError where the maps have more numbers than a page has room for."""
+    """Raise AttnError if the maps exceed a page's numbers."""
     sizes = [int(model.maps[position].weights.size) for position in model.layers]
     if sum(sizes) > MOST_WEIGHTS:
         fitting = MOST_WEIGHTS // max(sizes)
@@ -96,9 +96,9 @@ def _check_size(model: ModelHeads) -> None:
 
 
 def _results(file: ModelFile, layers: Sequence[int]) -> tuple[list[RunResult], str]:
-    """The results of the layers with every step, and what is left out of them where they have too many numbers.
+    """The results of the layers with every step, and the steps left out if they have too many numbers.
 
-    First the values go, and what is computed of them, then the queries and keys too.
+    The values and their dependent steps go first, then the queries and keys too.
     """
     problems = [layer_problem(file, layer, has_inputs=True) for layer in layers]
     for select, left_out in ((None, ""), ((WEIGHTS,), "the arithmetic of contexts")):
@@ -111,7 +111,7 @@ def _results(file: ModelFile, layers: Sequence[int]) -> tuple[list[RunResult], s
 
 
 def _sentence(left_out: str, count: int) -> str:
-    """What a page of so many layers has no room for, as a sentence; empty where that is nothing."""
+    """The content left out of a page of so many layers, as a sentence; empty if nothing is."""
     if not left_out:
         return ""
     fewer = "a shorter text" if count == 1 else f"fewer layers (--layer 0-{count // 2 - 1})"
@@ -119,14 +119,14 @@ def _sentence(left_out: str, count: int) -> str:
 
 
 def _inputs(result: RunResult) -> Iterator[Step]:
-    """The steps that the page does not compute, and that selected results need; the weights it has anyway."""
+    """The steps that selected results need and the page does not compute; it always has the weights."""
     needed = result.trace.plan.needed_for(result.select)
     found = (step for step in result.trace.steps if not is_computed_by_page(result.trace, step))
     return (step for step in found if step.name in needed and step.name != WEIGHTS)
 
 
 def _statistics(model: ModelHeads) -> list[dict[str, str]]:
-    """The statistics that some head has a number of: their names, titles and meanings."""
+    """The statistics that some head has: names, titles and meanings."""
     own = {name for head in model.heads for name, number in head.statistics.items() if not isnan(number)}
     kinds = {head.kind for head in model.heads}
     others = {place.name for place in PLACES.values() if not place.is_common and place.kind not in kinds}
@@ -141,7 +141,7 @@ def _statistics(model: ModelHeads) -> list[dict[str, str]]:
 
 
 def _head_object(model: ModelHeads, head: Head) -> dict[str, Any]:
-    """The object of a head: its layer by position in the page, its number, what it does, and its statistics."""
+    """The object of a head: its layer by position in the page, its number, its kind, and its statistics."""
     numbers = {name: None if isnan(number) else number for name, number in head.statistics.items()}
     own = {"layer": head.layer, "head": model.number_of(head), "kind": head.kind, "label": head.label}
     return {**own, "share": None if isnan(head.share) else head.share, "statistics": numbers}

@@ -1,4 +1,4 @@
-"""What each attention of a model is given and gives: recorded where transformers hands over its attention function."""
+"""The inputs and outputs of each attention of a model, recorded where transformers looks up its attention function."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -9,9 +9,9 @@ from typing import Any
 
 from attncli.models.running import import_packages
 
-MOST_WEIGHTS = 2**26  # bytes of weights of all layers together that are kept
-_ARGUMENTS = ("module", "query", "key", "value", "attention_mask")  # of a function of attention, in their order
-_SINKS = ("s_aux", "sinks")  # what models call the extra logit of each head
+MOST_WEIGHTS = 2**26  # bytes of all layers' weights together to keep
+_ARGUMENTS = ("module", "query", "key", "value", "attention_mask")  # arguments of an attention function, in order
+_SINKS = ("s_aux", "sinks")  # models' names for the extra logit of each head
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class AttentionCall:
     """One call of an attention: the name of its module, its tensors, and its numbers.
 
     The arrays are query, key, value [b h n d], attention_mask, position_bias and sink, as the model has them; the
-    weights are None where they are large.
+    weights are None if they are large.
     """
 
     module: str
@@ -31,7 +31,7 @@ class AttentionCall:
 
 @dataclass
 class Recorder:
-    """Records the calls of the attentions of a model whose modules are wanted; `progress` is told of every call."""
+    """Records the attention calls of a model's wanted modules; `progress` counts every call."""
 
     model: Any
     is_wanted: Callable[[str], bool]
@@ -43,13 +43,13 @@ class Recorder:
     def __post_init__(self) -> None:
         self._names = {id(module): name for name, module in self.model.named_modules()}
         self._size = 0
-        self.is_calling = False  # an attention function: what happens in it is recorded
+        self.is_calling = False  # an attention function: its inner calls are recorded
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Within it every attention function that transformers looks up records what passes through it.
+        """A block in which every attention function that transformers looks up records its arguments and results.
 
-        The name of the implementation stays as it is, so that masks, and all else that depends on it, do.
+        The implementation keeps its name, so that masks, and everything else that depends on it, stay the same.
         """
         _, transformers = import_packages()
         interface = transformers.AttentionInterface
@@ -65,7 +65,7 @@ class Recorder:
             interface.get_interface = original
 
     def _call(self, function: Callable[..., Any], /, *values: Any, **named: Any) -> Any:
-        """Call an attention function, and keep what it is given and returns."""
+        """Call an attention function, and keep its arguments and results."""
         given = {**dict(zip(_ARGUMENTS, values, strict=False)), **named}
         module = self._names.get(id(given["module"]), type(given["module"]).__name__)
         is_kept = self.is_wanted(module)
@@ -99,18 +99,18 @@ class Recorder:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a value is a number, and not a tensor of one for each head."""
+    """Whether a value is a number, not a tensor with one for each head."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _copy(tensor: Any) -> Any:
-    """The numbers of a tensor as they are now."""
+    """A copy of the tensor's present numbers."""
     return tensor.detach().clone().cpu()
 
 
 @contextmanager
 def counting_calls(model: Any, counts: Counter[str]) -> Iterator[None]:
-    """Within it the calls of each module are counted by its name, which changes no number."""
+    """A block that counts the calls of each module by name, which changes no number."""
 
     def count(name: str, *_: Any) -> None:
         counts[name] += 1

@@ -1,4 +1,4 @@
-"""A checkpoint as transformers runs it: the model, the tokens of a text, a run; from its folder alone, offline."""
+"""A checkpoint run by transformers: the model, the tokens of a text, a run; only from its folder, offline."""
 
 import inspect
 import os
@@ -22,20 +22,20 @@ from attncli.models.config import check_layer_counts
 from attncli.models.tensors import has_adapter, root_of
 
 EXTRA = "models"
-MASK = "attention_mask"  # what tokenizers call it: 1 for each token, 0 for padding
+MASK = "attention_mask"  # tokenizers' name for it: 1 for each token, 0 for padding
 EAGER = "eager"  # the implementation of attention that can be watched
 DTYPES = ("float32", "float16", "bfloat16", "float64")
 _PACKAGES = ("torch", "transformers", "safetensors")
-# The classes of transformers that make a model of a configuration, the one without a head first.
+# The classes of transformers that make a model from a configuration, the one without a head first.
 _MAKERS = ("AutoModel", "AutoModelForCausalLM", "AutoModelForSeq2SeqLM", "AutoModelForImageTextToText")
-_MOST_NAMES = 3  # tensors that a message names
+_MOST_NAMES = 3  # tensors to name in a message
 _MOST_TEXT = 200  # characters of a library's message
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class TokenizedText:
-    """The numbers of the tokens of a text, what they are in words, and what else the tokenizer gives to the model."""
+    """The token numbers of a text, their words, and the tokenizer's other inputs to the model."""
 
     ids: Sequence[int]
     words: Sequence[str]
@@ -43,8 +43,8 @@ class TokenizedText:
 
 
 def import_packages() -> tuple[Any, Any]:
-    """The packages torch and transformers, which may open no connection; raises AttnError where one is missing."""
-    os.environ["HF_HUB_OFFLINE"] = "1"  # read when it is imported
+    """The packages torch and transformers, which may open no connection; raises AttnError if one is missing."""
+    os.environ["HF_HUB_OFFLINE"] = "1"  # read at import
     try:
         import safetensors.torch  # noqa: F401, PLC0415 - an optional extra
         import torch  # noqa: PLC0415 - the same
@@ -64,7 +64,7 @@ def import_packages() -> tuple[Any, Any]:
 
 @dataclass(frozen=True)
 class RunnableCheckpoint:
-    """A checkpoint whose configuration and tokenizer transformers reads; its model is loaded when it is asked for."""
+    """A checkpoint whose configuration and tokenizer transformers reads; its model is loaded on request."""
 
     checkpoint: Checkpoint
     where: str
@@ -76,12 +76,12 @@ class RunnableCheckpoint:
 
     @property
     def _own(self) -> dict[str, Any]:
-        """What every reader of transformers is told: to read the folder alone, and to run no code of it."""
+        """Arguments for every reader of transformers: read only the folder, and run no code in it."""
         return {"pretrained_model_name_or_path": str(self.folder), "local_files_only": True, "trust_remote_code": False}
 
     @cached_property
     def config(self) -> Any:
-        """The configuration; raises AttnError where transformers has no model of its type."""
+        """The configuration; raises AttnError if transformers has no model of its type."""
         _, transformers = import_packages()
         with as_attn_errors(self.where, "transformers can't read its configuration", self._code_hint):
             return transformers.AutoConfig.from_pretrained(**self._own)
@@ -93,27 +93,27 @@ class RunnableCheckpoint:
 
     @property
     def layer_count(self) -> int | None:
-        """The layers of the model, the larger number of two parts; None where the configuration does not say."""
+        """The layers of the model, the larger number of two parts; None if the configuration does not say."""
         names = ("num_hidden_layers", "decoder_layers", "num_decoder_layers")
         counts = [getattr(self.text_config, name, None) for name in names]
         return max((count for count in counts if isinstance(count, int)), default=None)
 
     @property
     def _code_hint(self) -> str | None:
-        """What is said of a checkpoint that brings a model of its own as code."""
+        """The hint for a checkpoint that brings its model as code."""
         has_code = "auto_map" in self.checkpoint.config
         return "it brings its model as Python code, which is never run" if has_code else None
 
     @cached_property
     def _tokenizer(self) -> Any:
-        """The tokenizer; raises AttnError where the folder has none that can be read."""
+        """The tokenizer; raises AttnError if the folder has none that can be read."""
         _, transformers = import_packages()
         hint = "give the numbers of the tokens: --ids 464,3797"
         with as_attn_errors(self.where, "transformers can't read its tokenizer", hint):
             return transformers.AutoTokenizer.from_pretrained(**self._own)
 
     def tokens_of_text(self, text: str, most: int | None) -> TokenizedText:
-        """The tokens of a text, `most` of them at most; raises AttnError where there is none."""
+        """The tokens of a text, at most `most`; raises AttnError if there is none."""
         tokenizer = self._tokenizer
         limit = {} if most is None else {"truncation": True, "max_length": most}
         with as_attn_errors(self.where, "its tokenizer can't read the text"):
@@ -127,7 +127,7 @@ class RunnableCheckpoint:
         return TokenizedText(ids, self._words(tokenizer, ids), others)
 
     def tokens_of_ids(self, ids: Sequence[int], most: int | None) -> TokenizedText:
-        """Tokens by their numbers, `most` of them at most; raises AttnError where the model has no such token."""
+        """Tokens by their numbers, at most `most`; raises AttnError if the model has no such token."""
         ids = ids[:most]
         self._check_ids(ids, "--ids")
         try:
@@ -137,7 +137,7 @@ class RunnableCheckpoint:
         return TokenizedText(ids, words, {MASK: [1] * len(ids)})
 
     def _check_ids(self, ids: Sequence[int], where: str) -> None:
-        """Raise AttnError where there are more tokens than positions, or a number of no token."""
+        """Raise AttnError if there are more tokens than positions, or a number is not a token."""
         given = getattr(self.text_config, "vocab_size", None)
         size: int = given if isinstance(given, int) and given > 0 else 2**63
         wrong = next((number for number in ids if not 0 <= number < size), None)
@@ -149,7 +149,7 @@ class RunnableCheckpoint:
             raise AttnError(message, where=where, hint=f"keep the first ones: --max-tokens {most}")
 
     def _words(self, tokenizer: Any, ids: Sequence[int]) -> list[str]:
-        """What each token is: its text, or as the tokenizer has it where it is a part of a letter or a space."""
+        """The word of each token: its text, or the tokenizer's own form if it is a piece of a letter or a space."""
         names = tokenizer.convert_ids_to_tokens(list(ids))
         texts = [tokenizer.decode([number]).strip() for number in ids]
         return [
@@ -158,7 +158,7 @@ class RunnableCheckpoint:
         ]
 
     def target_tokens(self, target: TokenizedText) -> TokenizedText:
-        """What a decoder is given that predicts these tokens: its start, and all but the last of them."""
+        """The decoder's input that predicts these tokens: its start, and all but the last of them."""
         names = (f"{name}_token_id" for name in ("decoder_start", "bos", "pad"))
         starts = (getattr(self.config, name, None) for name in names)
         start = next((number for number in starts if number is not None), 0)
@@ -166,11 +166,11 @@ class RunnableCheckpoint:
         return TokenizedText([start, *target.ids[:-1]], [*first.words, *target.words[:-1]], {})
 
     def load(self, dtype: str | None, implementation: str | None = EAGER) -> tuple[Any, list[str]]:
-        """The model in a type (None: that of its tensors), and the names of the tensors that its files do not have.
+        """The model in a type (None: its tensors'), and the names of the tensors that its files lack.
 
-        `implementation` is that of its attention, None the default. Names in the files may have a root in front, as
-        `attn model` reads them. Raises AttnError where transformers can't load it, and where a tensor of a layer, a
-        norm or embeddings is missing, which it would draw at random.
+        `implementation` is its attention's, None the default. Names in the files may have a root in front, as in `attn
+        model`. Raises AttnError if transformers can't load it, or if a tensor of a layer, a norm or embeddings is
+        missing, which it would draw at random.
         """
         torch, transformers = import_packages()
         makers = [getattr(transformers, name) for name in _MAKERS]
@@ -195,19 +195,19 @@ class RunnableCheckpoint:
         return model, missing
 
     def check_missing(self, names: Sequence[str]) -> None:
-        """Raise AttnError where there is one of some tensors that the checkpoint does not have."""
+        """Raise AttnError if the checkpoint lacks one of some tensors."""
         if not names:
             return
         name = next((name for name in names if has_adapter(self.checkpoint, name)), None)
         if name is not None:
             raise AttnError(f"has an adapter next to the tensor {name}", where=self.where, hint=MERGE_HINT)
-        hint = "transformers would draw what is missing at random: save the whole model"
+        hint = "transformers would draw missing tensors at random: save the whole model"
         raise AttnError(f"has no tensor {_listed(names)}", where=self.where, hint=hint)
 
     def run(self, model: Any, tokens: TokenizedText, target: Sequence[int] | None) -> Any:
-        """What the model makes of tokens, and an encoder-decoder of a `target` too; raises AttnError."""
+        """The model's outputs for tokens, and for an encoder-decoder's `target`; raises AttnError."""
         torch, _ = import_packages()
-        call = getattr(model, "get_text_features", model)  # of a model of texts and images
+        call = getattr(model, "get_text_features", model)  # in a model of texts and images
         known = {*inspect.signature(getattr(call, "forward", call)).parameters}
         inputs = {
             name: torch.tensor([list(values)])
@@ -225,7 +225,7 @@ class RunnableCheckpoint:
 
 
 def read_runnable(name: str, inputs: Inputs) -> RunnableCheckpoint:
-    """The checkpoint in a folder; raises AttnError where it has no tensors, or a file in it is not one to be read."""
+    """The checkpoint in a folder; raises AttnError if it has no tensors, or one of its files is unreadable."""
     checkpoint = read_checkpoint(name, inputs)
     if not path_of(name).is_dir() and path_of(name).name != CONFIG:
         raise AttnError("is one file of a model", where=name, hint=f"name its folder: {checkpoint.folder}")
@@ -239,7 +239,7 @@ def read_runnable(name: str, inputs: Inputs) -> RunnableCheckpoint:
 
 
 def _check_file(file: Path) -> None:
-    """Raise AttnError for a file of a folder that transformers would wait for, or read for ever."""
+    """Raise AttnError for a file of a folder that transformers would wait for, or read forever."""
     if file.exists() and not file.is_file() and not file.is_dir():
         raise AttnError("is a pipe or a device", where=str(file), hint="a checkpoint has files: copy it to one")
     if file.suffix == ".json" and file.is_file() and (size := file.stat().st_size) > MAX_CONFIG_SIZE:
@@ -249,7 +249,7 @@ def _check_file(file: Path) -> None:
 
 @contextmanager
 def as_attn_errors(where: str, message: str, hint: str | None = None) -> Iterator[None]:
-    """Raise AttnError, with the first line of what a library says, in place of whatever it raises; no warnings."""
+    """Raise AttnError, with the first line of a library's message, in place of its exceptions; no warnings."""
     with warnings.catch_warnings(action="ignore"):
         try:
             yield
@@ -262,7 +262,7 @@ def as_attn_errors(where: str, message: str, hint: str | None = None) -> Iterato
 
 
 def missing_tensors(names: Sequence[str]) -> str:
-    """What is said of tensors that the files of a checkpoint do not have, and that transformers draws.
+    """The remark on tensors that a checkpoint's files lack, and that transformers draws.
 
     >>> missing_tensors(["pooler.dense.bias", "pooler.dense.weight"])
     'the checkpoint has no pooler.dense.bias, pooler.dense.weight: drawn at random, and read by no attention'
@@ -277,14 +277,14 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _is_of_layers(model: Any, name: str) -> bool:
-    """Whether a tensor of a model is one of a numbered layer, of embeddings, or of a norm."""
+    """Whether a tensor belongs to a numbered layer, to embeddings, or to a norm."""
     module = name.rpartition(".")[0]
     kind = type(model.get_submodule(module)).__name__
     return any(word.isdecimal() for word in module.split(".")) or "Embedding" in kind or "Norm" in kind
 
 
 def apply(function: Callable[..., T], value: Any) -> list[T]:
-    """A function of each tensor in the outputs of a model, in their order."""
+    """A function's results for each tensor in a model's outputs, in their order."""
     if hasattr(value, "untyped_storage"):
         return [function(value)]
     parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()

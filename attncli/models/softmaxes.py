@@ -1,6 +1,6 @@
-"""The softmaxes of a model that calls no attention function: scores, weights, values and what they make of them.
+"""The softmaxes of a model that calls no attention function: scores, weights, values and outputs.
 
-A softmax whose result is the left factor of a product is that of an attention.
+A softmax whose result is the left factor of a product belongs to an attention.
 """
 
 import math
@@ -16,17 +16,17 @@ from attncli.models.running import import_packages
 _SOFTMAX = ("softmax", "softmax_backward_data")
 _PRODUCTS = ("matmul", "bmm", "__matmul__", "einsum", "baddbmm")
 _SAME = ("to", "type", "type_as", "float", "half", "view", "reshape", "contiguous", "dropout", "masked_fill")
-_EINSUM = re.compile(r"([a-zA-Z]+),([a-zA-Z]+)->([a-zA-Z]+)")  # of two factors
-_TABLES = (3, 4)  # axes of scores: of one batch item [h n m], or [b h n m]
+_EINSUM = re.compile(r"([a-zA-Z]+),([a-zA-Z]+)->([a-zA-Z]+)")  # products of two factors
+_TABLES = (3, 4)  # axes of scores: for one batch item [h n m], or [b h n m]
 
 
 @dataclass
 class SoftmaxCall:
-    """One softmax in a module: its scores and weights [b h n m], the values that these multiply, and the product.
+    """One softmax in a module: its scores and weights [b h n m], the values they multiply, and the product.
 
-    The scores had so many `axes`: tables of several heads and items have four, those of attention in blocks more.
+    The scores had so many `axes`: tables of several heads and items have four, attention in blocks more.
 
-    `query` and `key` [b h n d] are the factors of the last product before it, which may be what made the scores.
+    `query` and `key` [b h n d] are the factors of the last product before it, which may have made the scores.
     """
 
     module: str
@@ -41,7 +41,7 @@ class SoftmaxCall:
 
 @dataclass
 class SoftmaxRecorder:
-    """Records the softmaxes of a model in the modules that are wanted; `progress` is told of each."""
+    """Records the softmaxes in a model's wanted modules; `progress` counts each."""
 
     model: Any
     is_wanted: Callable[[str], bool]
@@ -49,14 +49,14 @@ class SoftmaxRecorder:
     calls: list[SoftmaxCall] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._names: list[str] = []  # of the modules that run now, the innermost last
-        self._by_address: dict[int, SoftmaxCall] = {}  # the softmax whose weights are there
-        self._kept: list[Any] = []  # so that no other tensor gets the address of one
-        self._factors: tuple[Any, Any, Sequence[int]] | None = None  # of the last product, and its shape
+        self._names: list[str] = []  # running modules, the innermost last
+        self._by_address: dict[int, SoftmaxCall] = {}  # the softmax whose weights are at an address
+        self._kept: list[Any] = []  # so that no other tensor gets the address
+        self._factors: tuple[Any, Any, Sequence[int]] | None = None  # factors of the last product, and its shape
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Within it the functions of PyTorch are watched; none of their numbers changes."""
+        """A block that watches the functions of PyTorch; no number changes."""
         torch, _ = import_packages()
         handles = []
         for name, module in self.model.named_modules():
@@ -82,18 +82,18 @@ class SoftmaxRecorder:
 
     @property
     def weight_size(self) -> int:
-        """The bytes of the weights of all attentions together."""
+        """The bytes of all attentions' weights together."""
         return sum(call.weights.element_size() * call.weights.nelement() for call in self.attentions)
 
     @property
     def modules(self) -> list[str]:
-        """The modules of softmaxes that multiply values, or whose scores have as many axes as those of attentions."""
+        """The modules of softmaxes that multiply values, or whose scores have as many axes as an attention's."""
         found = (call for call in self.calls if call.value is not None or call.axes >= max(_TABLES))
         return list(dict.fromkeys(call.module for call in found))
 
     @property
     def others(self) -> list[str]:
-        """The modules of the other softmaxes, such as those of attention in blocks."""
+        """The modules of the other softmaxes, such as attention in blocks."""
         return list(dict.fromkeys(call.module for call in self.calls if call.value is None))
 
     def _enter(self, name: str, *_: Any) -> None:
@@ -109,7 +109,7 @@ class SoftmaxRecorder:
         values: Sequence[Any] = (),
         named: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Call a function of PyTorch, and keep what a softmax and the product after it are given and give."""
+        """Call a function of PyTorch, and keep the arguments and results of a softmax and the product after it."""
         result = function(*values, **(named or {}))
         name = getattr(function, "__name__", "")
         if name in _SOFTMAX and self._names and self.is_wanted(self._names[-1]):
@@ -126,7 +126,7 @@ class SoftmaxRecorder:
         return result
 
     def _keep_softmax(self, scores: Any, weights: Any) -> None:
-        """Keep a softmax; that of more axes than tables have is never one whose values are found."""
+        """Keep a softmax; if it has more axes than tables have, its values are never found."""
         if scores.ndim >= min(_TABLES):
             call = SoftmaxCall(self._names[-1], _by_heads(scores), _by_heads(weights), axes=scores.ndim)
             if self._factors is not None and _are_of_scores(*self._factors, scores):
@@ -138,7 +138,7 @@ class SoftmaxRecorder:
                 self._remember(call, weights)
 
     def _remember(self, call: SoftmaxCall, weights: Any) -> None:
-        """Note where the weights of a call are now."""
+        """Note the present address of a call's weights."""
         self._by_address[weights.data_ptr()] = call
         self._kept.append(weights)
         if weights.numel() == call.weights.numel():
@@ -146,7 +146,7 @@ class SoftmaxRecorder:
 
 
 def _are_of_scores(left: Any, right: Any, shape: Sequence[int], scores: Any) -> bool:
-    """Whether a product of two factors may have made scores: it has their shape, but for how heads are laid out."""
+    """Whether a product of two factors may have made scores: it has their shape, up to the layout of heads."""
     return bool(
         min(left.ndim, right.ndim) in _TABLES
         and max(left.ndim, right.ndim) in _TABLES
@@ -157,7 +157,7 @@ def _are_of_scores(left: Any, right: Any, shape: Sequence[int], scores: Any) -> 
 
 
 def _product_of(values: Sequence[Any], tensors: Sequence[Any], output: Any) -> tuple[Any, Any] | None:
-    """The values [… m e] and the output [… n e] of a product of weights; None where it does not multiply each row.
+    """The values [… m e] and the output [… n e] of a product of weights; None if it does not multiply each row.
 
     einsum writes it in any order of axes: `bnij,jbnd->ibnd`.
     """
@@ -177,7 +177,7 @@ def _product_of(values: Sequence[Any], tensors: Sequence[Any], output: Any) -> t
 
 
 def _multiplies_rows(weights: Any, value: Any, output: Any) -> bool:
-    """Whether a product is that of each row of weights with the rows of values, whatever the axes before them are."""
+    """Whether a product multiplies each row of weights with the rows of values, whatever the axes before them."""
     return bool(
         min(weights.ndim, value.ndim, output.ndim) >= min(_TABLES)
         and value.shape[-2] == weights.shape[-1]
@@ -186,5 +186,5 @@ def _multiplies_rows(weights: Any, value: Any, output: Any) -> bool:
 
 
 def _by_heads(tensor: Any) -> Any:
-    """A copy of a tensor as [b h n m]: one of three axes is that of one batch item."""
+    """A copy of a tensor as [b h n m]; three axes mean one batch item."""
     return tensor.detach().clone().cpu()[(None,) * (max(_TABLES) - tensor.ndim)]

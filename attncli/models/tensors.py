@@ -1,4 +1,4 @@
-"""The tensors of a checkpoint by the names that a family gives them: where they are, and what is there instead."""
+"""The tensors of a checkpoint by a family's names for them: their locations, and their replacements."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,26 +9,26 @@ from attncli.base.text import shorten
 from attncli.io.paths import split_slices
 from attncli.models.checkpoint import MERGE_HINT, Checkpoint, StoredTensor
 
-_BASE_LAYER = "base_layer"  # how PEFT calls the module that an adapter changes, in the module's own place
-MAX_LISTED = 300  # letters of the names of other tensors in an error
+_BASE_LAYER = "base_layer"  # PEFT's name for the module that an adapter changes, in the module's own location
+MAX_LISTED = 300  # letters of other tensors' names in an error
 
 
 _WEIGHT = ".weight"
-_FP8_SCALES = ("weight_scale_inv", "weight_scale")  # by the names of DeepSeek and of compressed-tensors
-_FLOAT8 = "F8_"  # how the types of 8 bits begin in a file
-_NUMBERS = ("F", "BF")  # how the types of plain numbers begin
-# The values of `quantization_config` by which a format differs from what is read; None: not given.
+_FP8_SCALES = ("weight_scale_inv", "weight_scale")  # names of DeepSeek and of compressed-tensors
+_FLOAT8 = "F8_"  # beginnings of 8-bit types in a file
+_NUMBERS = ("F", "BF")  # beginnings of plain types
+# The values of `quantization_config` that mark an unreadable format; None: not given.
 _READ_VALUES: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "gptq": {"bits": (2, 3, 4, 8), "checkpoint_format": (None, "gptq", "gptq_v2"), "dynamic": (None, {})},
     "awq": {"bits": (4,), "version": (None, "gemm", "GEMM"), "zero_point": (None, True)},
 }
-_PARTS = ("weight_packed", "weight_blocks", "W_q", "qweight_0", "weight_scale")  # of other methods
+_PARTS = ("weight_packed", "weight_blocks", "W_q", "qweight_0", "weight_scale")  # other methods
 _HINT = "load the model in transformers, call its dequantize() and save_pretrained(), and name that folder"
 
 
 @dataclass(frozen=True)
 class TensorReference:
-    """A tensor of the checkpoint, or the part of it that slices select."""
+    """A tensor of the checkpoint, or the slice of it that slices select."""
 
     name: str
     slices: str
@@ -38,14 +38,14 @@ class TensorReference:
         return f"{list(self.stored.shape)} {self.stored.type}"
 
 
-# What a problem has in place of a tensor: the method, and its parameters, some of them tensors.
+# A problem's replacement for a tensor: the method, and its parameters, some of them tensors.
 QuantizedTensor = dict[str, dict[str, Any]]
 
 
 class TensorNames:
-    """The names of a checkpoint's tensors, in front of which every library puts a root of its own: `model.`.
+    """The names of a checkpoint's tensors, each after a library's own root: `model.`.
 
-    `roots` are those of a part; without them a name may follow any root, but only one.
+    `roots` belong to a part; without them a name may follow any root, but only one.
     """
 
     def __init__(self, checkpoint: Checkpoint, roots: Sequence[str]) -> None:
@@ -53,7 +53,7 @@ class TensorNames:
         self._roots = roots
 
     def full_name(self, name: str) -> str | None:
-        """The full name of a tensor; None where there is none, and AttnError where several end so."""
+        """The full name of a tensor; None if there is none, AttnError if several end so."""
         names = self._checkpoint.files
         if self._roots:
             return next((root + name for root in self._roots if root + name in names), None)
@@ -64,7 +64,7 @@ class TensorNames:
         return found[0] if found else None
 
     def has_module(self, name: str) -> bool:
-        """Whether there is a tensor next to that of a name: of the same module, whose weights may be quantized."""
+        """Whether another tensor of the same module exists, whose weights may be quantized."""
         module, dot, _ = split_slices(name)[0].rpartition(".")
         if not dot:
             return self.full_name(name) is not None
@@ -73,23 +73,23 @@ class TensorNames:
         return any(f".{module}." in f".{known}" for known in self._checkpoint.files)
 
     def find(self, name: str, slices: str = "") -> TensorReference | None:
-        """The tensor of a name, described by the header of its file; None where there is none."""
+        """The tensor of a name, described by its file's header; None if there is none."""
         found = self.full_name(name)
         return None if found is None else TensorReference(found, slices, self._checkpoint.tensor(found))
 
     def quantized(self, name: str) -> QuantizedTensor | None:
-        """What a problem has in place of a tensor that is quantized; None where it is not, or not there.
+        """A problem's replacement for a quantized tensor; None if it is not quantized, or missing.
 
-        Raises AttnError, which names the tensor, where it is stored in a way that is not read.
+        Raises AttnError, which names the tensor, if attn does not read its format.
         """
         try:
             return quantized_value(name, self.find, self._checkpoint.quantization)
         except AttnError as error:
-            has_place = bool(error.path)  # one of a file that can't be read names that file
+            has_place = bool(error.path)  # an error in one file names that file
             raise error if has_place else error.at(str(self._checkpoint.folder)) from None
 
     def missing(self, name: str) -> AttnError:
-        """The error of a tensor that is not there, with those that are where it should be."""
+        """The error for a missing tensor, with the tensors in its location."""
         where, parts = str(self._checkpoint.folder), name.split(".")
         if has_adapter(self._checkpoint, name):
             return AttnError(f"has an adapter next to the tensor {name}", where=where, hint=MERGE_HINT)
@@ -109,7 +109,7 @@ def has_adapter(checkpoint: Checkpoint, name: str) -> bool:
 
 
 def root_of(checkpoint: Checkpoint, names: Sequence[str]) -> str:
-    """What a library put in front of the names of a model's tensors: `_orig_mod.`; "" where it is not one for all."""
+    """A library's prefix of a model's tensor names: `_orig_mod.`; "" if they do not share one."""
     found = {(full.removesuffix(name)) for name in names for full in checkpoint.names_with_ending(name)}
     return found.pop() if len(found) == 1 else ""
 
@@ -117,11 +117,11 @@ def root_of(checkpoint: Checkpoint, names: Sequence[str]) -> str:
 def quantized_value(
     name: str, find: Callable[[str], TensorReference | None], config: Mapping[str, Any]
 ) -> QuantizedTensor | None:
-    """What a problem has in place of a tensor that is quantized; None of one that has plain numbers.
+    """A problem's replacement for a quantized tensor; None for plain numbers.
 
-    `find` gives a tensor of the checkpoint, None where there is no such tensor; `config` is the `quantization_config`
-    of its config.json. The value is a matrix [o i], also where the model itself stores [i o]. Raises AttnError that
-    names the tensor and the method where the method, or its format, is not read.
+    `find` gives a tensor of the checkpoint, None if there is none; `config` is the `quantization_config` of its
+    config.json. The value is a matrix [o i], even if the model itself stores [i o]. Raises AttnError, which names the
+    tensor and the method, if attn does not read the method or its format.
     """
     plain, stem = find(name), name.removesuffix(_WEIGHT)
     if plain is not None and plain.stored.type.startswith(_FLOAT8):
@@ -146,7 +146,7 @@ def quantized_value(
 def _fp8(
     weight: TensorReference, stem: str, find: Callable[[str], TensorReference | None], config: Mapping[str, Any]
 ) -> QuantizedTensor | None:
-    """A tensor of 8-bit numbers with its scale; None where there is no scale, and they are the numbers themselves."""
+    """A tensor of 8-bit numbers with its scale; None without a scale, as these are the numbers themselves."""
     scale = next((place for word in _FP8_SCALES if (place := find(f"{stem}.{word}")) is not None), None)
     if scale is None:
         return None
@@ -157,7 +157,7 @@ def _fp8(
 def _packed(
     packed: TensorReference, stem: str, find: Callable[[str], TensorReference | None], config: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The keys of a tensor that is packed in integers."""
+    """The keys of a tensor packed in integers."""
     value: dict[str, Any] = {"qweight": packed}
     for word in ("qzeros", "scales", "g_idx"):
         place = find(f"{stem}.{word}")
@@ -173,7 +173,7 @@ def _packed(
 
 
 def _check_config(name: str, method: str, config: Mapping[str, Any]) -> None:
-    """Raise AttnError where a checkpoint has a format of a method that is not read."""
+    """Raise AttnError if a checkpoint has a format of a method that attn does not read."""
     for key, allowed in _READ_VALUES[method].items():
         found = config.get(key)
         if found not in allowed:

@@ -1,1 +1,1 @@
-"""Numbers as people write them: read from text, written with some digits, and put together to lines of arithmetic."""
+"""Numbers as people write them: parsed from text, written with some digits, combined to lines of arithmetic."""

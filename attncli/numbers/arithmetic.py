@@ -1,4 +1,4 @@
-"""Lines of arithmetic: `2·2 + 0·(−4) = 4`, true with the digits that are written."""
+"""Lines of arithmetic: `2·2 + 0·(−4) = 4`, true for the digits as written."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,23 +11,23 @@ from attncli.base.lazy_numpy import np
 from attncli.numbers.formatting import Style
 from attncli.numbers.terms import CONTEXT, Number, Term, Vector, number
 
-MAX_TERMS = 12  # the longest sum that is written whole where nothing else is asked for
-MAX_EXTRA_DECIMALS = 2  # of the numbers in a term, beyond those of its result
-ADDED_DECIMALS = 25  # of a number that is only added to others: the rest is what 50 digits leave of a difference of 0
+MAX_TERMS = 12  # the longest sum that is written whole by default
+MAX_EXTRA_DECIMALS = 2  # numbers in a term may have so many more than its result
+ADDED_DECIMALS = 25  # for a summand: later decimals are what 50 digits leave of a difference of 0
 HALF = Decimal("0.5")
-CLOSE = Decimal("0.01")  # of a result: so far from it may a rounded sum be, whose small factors look as in their table
-UNROUNDED = "of unrounded numbers"  # what a result is where numbers were read before they were rounded to be shown
-ROUNDING = Decimal("1e-9")  # of a unit: results that lie between two roundings are computed to either
+CLOSE = Decimal("0.01")  # relative to a result: the error of a rounded sum whose small factors look as in their table
+UNROUNDED = "of unrounded numbers"  # of a result whose step read unrounded numbers
+ROUNDING = Decimal("1e-9")  # of a unit: a result halfway between two roundings may be either
 
 
 @dataclass(frozen=True, eq=False)
 class ArithmeticWriter:
-    """Writes the numbers and equations of the arithmetic of one cell; `by_hand` functions get one.
+    """Writes the numbers and equations for one cell; `by_hand` functions get one.
 
-    A term is the left side of an equation: `attncli.numbers.terms` makes terms of numbers. Numbers in it have as many
-    decimals as the result, or one or two more, so that what is written is true: `=` says that the digits of the term
-    give those of the result. Where they can't, `≈` says so, or `, in float16` what the type makes of the term's value,
-    or that the result is `of unrounded numbers`.
+    A term is the left side of an equation: `attncli.numbers.terms` makes terms of numbers. Its numbers have as many
+    decimals as the result, or one or two more, so that the equation is true: `=` says that the digits of the term give
+    the digits of the result. Otherwise it says `≈`, or adds the value as rounded `, in float16`, or that the result is
+    `of unrounded numbers`.
 
     >>> import numpy as np
     >>> from attncli.numbers.terms import products
@@ -37,18 +37,18 @@ class ArithmeticWriter:
     'Q(cat)·K(the) = 2·0.5 + (−1)·3 = −2'
     """
 
-    decimals: int  # how many digits follow the point
+    decimals: int  # digits after the point
     query: str  # the label of the cell's row
     keys: Sequence[str]  # the labels of all columns
     row: int  # indices count from 0
     column: int
     head: int = 0
-    # The longest sum or vector that is written whole; None for no limit. Of a result of more than half as many numbers
-    # one is worked out, that at `feature`.
+    # The longest sum or vector that is written whole; None for no limit. If a result has more than half as many
+    # numbers, only its number at `feature` is worked out.
     max_terms: int | None = MAX_TERMS
-    dtype: str = "float64"  # that results are rounded to
-    has_exponents: bool = False  # whether the result's table writes small numbers with an exponent, and not as `0.0000`
-    # The symbols of arrays, by the names of arguments and roles, where they are not those of formulas: {"query": "Qᵣ"}.
+    dtype: str = "float64"  # the type of results
+    has_exponents: bool = False  # whether the result's table writes an exponent instead of `0.0000`
+    # Symbols that differ from those in formulas, by the names of arguments and roles: {"query": "Qᵣ"}.
     symbols: Mapping[str, str] = field(default_factory=dict)
     feature: int = 0
 
@@ -63,9 +63,9 @@ class ArithmeticWriter:
         return number(value).text(self.style)
 
     def equation(self, term: Term, result: Any, *, name: str = "", letter: str = "") -> str:
-        """The line `name = term = result`: what the result is computed from, and the number in the table of the step.
+        """The line `name = term = result`: how the result is computed, and the number in the step's table.
 
-        Of a long vector one number is worked out, which the letter of its axis names: `C(cat)[e1]`.
+        For a long vector one number is worked out, named by the letter of its axis: `C(cat)[e1]`.
 
         >>> from attncli.numbers.terms import number, products
         >>> write = ArithmeticWriter(4, "q", ["k"], 0, 0)
@@ -85,9 +85,9 @@ class ArithmeticWriter:
         return f"{name} = {text}" if name else text
 
     def computed(self, name: str, term: Term, *, letter: str = "", is_added: bool = False) -> "Computed":
-        """A number that no step has of its own: its line, and the number itself as a term for other lines.
+        """A number without a step: its line, and the number itself as a term for other lines.
 
-        A small one has an exponent, unless `is_added`: it is only added to numbers that are not small.
+        A small one has an exponent, unless `is_added`: it is only added to larger numbers.
 
         >>> from attncli.numbers.terms import number, sqrt
         >>> write = ArithmeticWriter(4, "q", ["k"], 0, 0)
@@ -105,7 +105,7 @@ class ArithmeticWriter:
         return Computed(rounded, term.is_vector, line=line)
 
     def symbol(self, name: str) -> str:
-        """The symbol of an argument, or of the result by its role; the name itself where it has none.
+        """The symbol of an argument, or of the result by its role; without one the name itself.
 
         >>> write = ArithmeticWriter(4, "q", ["k"], 0, 0, symbols={"query": "Qᵣ"})
         >>> write.symbol("query"), write.symbol("key"), write.symbol("table")
@@ -114,7 +114,7 @@ class ArithmeticWriter:
         return self.symbols.get(name) or SYMBOLS.get(name, name)
 
     def is_long(self, features: int) -> bool:
-        """Whether of a vector of so many features only one is worked out."""
+        """Whether only one feature of so many is worked out."""
         return self.max_terms is not None and features > max(self.max_terms // 2, 1)
 
     @property
@@ -128,7 +128,7 @@ class ArithmeticWriter:
         return Style(self.decimals, self.has_exponents, self.max_terms)
 
     def _written(self, term: Term, result: Number) -> str:
-        """`term = result`, `term ≈ result`, or what the type of the result has made of the term's value."""
+        """`term = result`, `term ≈ result`, or the result as its type has rounded the term's value."""
         styles = [replace(self.style, decimals=self.decimals + extra) for extra in range(MAX_EXTRA_DECIMALS + 1)]
         text = self._equal_text(term, result, styles)
         if text:
@@ -151,13 +151,13 @@ class ArithmeticWriter:
         return f"{unrounded}, {means} {result.text(self.style)}"
 
     def _is_rounded(self, value: Vector, result: Number) -> bool:
-        """Whether a result is the value in its type; it is not where numbers were read before they were rounded."""
+        """Whether a result is the value in its type; a step that read unrounded numbers may differ."""
         numbers = np.array([float(value[at % len(value)]) for at in range(len(result.entries))])
         results = np.array([float(x) for x in result.entries])
         return bool(np.array_equal(Precision(self.dtype).round(numbers), results, equal_nan=True))
 
     def _equal_text(self, term: Term, result: Number, styles: Sequence[Style]) -> str:
-        """`term = result` in the first style whose digits give the result; nothing where none does."""
+        """`term = result` in the first style whose digits give the result; None if none does."""
         for style in styles:
             value = term.value(style)
             if self._agree(value, result):
@@ -167,18 +167,18 @@ class ArithmeticWriter:
 
     @staticmethod
     def _equation_text(left: str, sign: str, right: str) -> str:
-        """Both sides of an equation; one side of one that says nothing: `0 = 0`."""
+        """Both sides of an equation; one side if they are the same: `0 = 0`."""
         return right if left == right else f"{left} {sign} {right}"
 
     def _agree(self, value: Vector, result: Number, tolerance: Decimal = HALF) -> bool:
-        """Whether a value is that of the result, up to so many units of the last digit."""
+        """Whether a value equals the result, up to so many units of the last digit."""
         with localcontext(CONTEXT):
             return all(
                 self._agrees(value[at % len(value)], entry, tolerance) for at, entry in enumerate(result.entries)
             )
 
     def _is_close(self, value: Vector, result: Number) -> bool:
-        """Whether a value is within a hundredth of the result, or one unit of a result that is written as 0."""
+        """Whether a value is within a hundredth of the result, or within one unit if the result is written as 0."""
         pairs = [(value[at % len(value)], Decimal(entry)) for at, entry in enumerate(result.entries)]
         with localcontext(CONTEXT):
             return all(
@@ -189,17 +189,17 @@ class ArithmeticWriter:
             )
 
     def _agrees(self, value: Decimal, entry: float | Decimal, tolerance: Decimal) -> bool:
-        """Whether a number is that of one entry of the result."""
+        """Whether a number equals one entry of the result."""
         rounded = self.style.rounded(entry)
         if not (value.is_finite() and rounded.is_finite()):
             return str(value) == str(rounded)
         return abs(value - rounded) <= self.style.unit(entry) * (tolerance + ROUNDING)
 
     def _result_text(self, result: Number, values: Vector, *, is_exact: bool) -> str:
-        """The result; zeros at its end say that it is rounded, or that the values come from rounded numbers."""
+        """The result; trailing zeros say that it is rounded, or that the values come from rounded numbers."""
         texts = []
         for at, entry in enumerate(result.entries):
-            value = values[at % len(values)]  # one number is that of every entry
+            value = values[at % len(values)]  # one number is every entry's
             shows_all = self.style.rounded(value) == value and (is_exact or value == 0 == entry)
             texts.append(self.style.text(value) if shows_all else self.style.padded(entry))
         return result.text_of(texts, self.style)

@@ -1,7 +1,7 @@
 """Numbers as text: with some decimals for readers, `5.7735` and `1.2e−07`, or with every digit for programs.
 
-An array's numbers are written together. With fixed decimals they are the digits of whole numbers: of each number times
-a power of ten, rounded. Where the error of that product may decide how it is rounded, Python writes the number.
+An array's numbers are formatted together. With fixed decimals their digits are those of whole numbers: each number
+times a power of ten, rounded. Where the error of this product could change the rounding, Python formats the number.
 """
 
 import math
@@ -16,17 +16,17 @@ from attncli.base.lazy_numpy import Array, np
 MINUS = "−"
 CACHED_NUMBERS = 2**14
 MAX_FIXED = 1e15  # numbers from here on are written with an exponent
-MAX_SCALED = 2.0**43  # numbers times the power of ten: of those below it Python has to write few
-MAX_POWER = 22  # powers of ten up to this one are floating-point numbers
-_RELATIVE_ERROR = 2.0**-51  # more than that of the product
+MAX_SCALED = 2.0**43  # a number times the power of ten; below this Python has to format few
+MAX_POWER = 22  # powers of ten up to this one are exact floats
+_RELATIVE_ERROR = 2.0**-51  # above the error of the product
 _ZERO, _POINT, _MINUS = b"0.-"
 NUMBERS_PER_CHUNK = 2**15  # text of a few hundred kilobytes
-MAX_WHOLE = 2**53  # whole numbers from here on are not all floating-point numbers
+MAX_WHOLE = 2**53  # floats can't hold all whole numbers from here on
 
 
 @dataclass(frozen=True, eq=False)
 class Style:
-    """How the numbers of a line are written: their decimals, and whether very small ones have an exponent.
+    """The style of a line's numbers: their decimals, and whether very small ones have an exponent.
 
     >>> Style(4).text(0.00001), Style(4, has_exponents=True).text(0.00001)
     ('0.0000', '1e−05')
@@ -34,14 +34,14 @@ class Style:
 
     decimals: int
     has_exponents: bool = False
-    max_terms: int | None = None  # of a sum or a vector; of a longer one the middle is left out
+    max_terms: int | None = None  # of a sum or a vector; a longer one loses its middle
 
     def text(self, number: float | Decimal) -> str:
         """A number as it is written."""
         return decimal(number, self.decimals, has_exponents=self.has_exponents)
 
     def rounded(self, number: float | Decimal) -> Decimal:
-        """A number with the digits that are written.
+        """A number, rounded to the digits that are written.
 
         >>> Style(2).rounded(2 / 3)
         Decimal('0.67')
@@ -49,7 +49,7 @@ class Style:
         return parse(self.text(number))
 
     def unit(self, number: float | Decimal) -> Decimal:
-        """One unit of the last decimal of a number; 0 of what is not finite.
+        """One unit of a number's last decimal; 0 for NaN and infinities.
 
         >>> Style(2).unit(2 / 3), Style(2).unit(1.5e20)
         (Decimal('0.01'), Decimal('1E+18'))
@@ -61,7 +61,7 @@ class Style:
         return Decimal(1).scaleb(exponent - self.decimals)
 
     def padded(self, number: float | Decimal) -> str:
-        """A number with all its decimals, also where it is exact.
+        """A number with all its decimals, even if it is exact.
 
         >>> Style(4).padded(1.0), Style(4).padded(0.0)
         ('1.0000', '0.0000')
@@ -72,7 +72,7 @@ class Style:
 
 
 def is_finite(number: float | Decimal) -> bool:
-    """Whether it is neither NaN nor infinite; numbers beyond those of eight bytes are finite too.
+    """Whether it is neither NaN nor infinite; numbers beyond float64 are finite too.
 
     >>> is_finite(Decimal("1e400")), is_finite(math.inf)
     (True, False)
@@ -87,12 +87,12 @@ def is_written_with_exponent(number: float | Decimal, style: Style) -> bool:
     return is_small or number >= MAX_FIXED or number <= -MAX_FIXED
 
 
-@lru_cache(CACHED_NUMBERS, typed=True)  # the lines of many cells have the same numbers, in the same style
+@lru_cache(CACHED_NUMBERS, typed=True)  # lines of many cells repeat numbers
 def decimal(number: float | Decimal, decimals: int, *, has_exponents: bool = True) -> str:
-    """A number with so many decimals; one that they write exactly has no zeros at its end.
+    """A number with so many decimals; an exact one has no trailing zeros.
 
-    It has the minus sign U+2212, and an exponent from 10¹⁵ on. With `has_exponents` a number that would have no digit
-    left has one too, in place of `0.0000`. What is not finite is "NaN", "∞" or "−∞".
+    It has the minus sign U+2212, and an exponent from 10¹⁵ on. With `has_exponents` a number that would become `0.0000`
+    has one too. Others are "NaN", "∞" and "−∞".
 
     >>> [decimal(number, 4) for number in (10.0, 5.773502691896258, 0.08995, -0.5, 1.2e-7, float("inf"))]
     ['10', '5.7735', '0.0900', '−0.5', '1.2e−07', '∞']
@@ -116,7 +116,7 @@ def decimal(number: float | Decimal, decimals: int, *, has_exponents: bool = Tru
 
 @lru_cache(CACHED_NUMBERS)
 def parse(text: str) -> Decimal:
-    """The number of a text that `decimal` has written.
+    """Read back a text that `decimal` has written.
 
     >>> parse("−1.2e−07"), parse("∞")
     (Decimal('-1.2E-7'), Decimal('Infinity'))
@@ -125,7 +125,7 @@ def parse(text: str) -> Decimal:
 
 
 def fixed_text(number: float | Decimal, decimals: int) -> str:
-    """A number with so many decimals, without the sign of one that rounds to 0.
+    """A number with so many decimals, without a sign if it rounds to 0.
 
     >>> fixed_text(-0.126, 2), fixed_text(-0.001, 2)
     ('-0.13', '0.00')
@@ -143,7 +143,7 @@ def has_fixed_digits(largest: float, decimals: int) -> bool:
 
 
 def fixed_width(largest: float, decimals: int, *, has_sign: bool) -> int:
-    """The characters that the largest magnitude of some numbers has, and a sign.
+    """The width in characters of the largest magnitude, and of a sign.
 
     >>> fixed_width(99.996, 2, has_sign=True)
     7
@@ -152,10 +152,10 @@ def fixed_width(largest: float, decimals: int, *, has_sign: bool) -> int:
 
 
 def fixed_digits(numbers: Array, decimals: int, width: int) -> Array:
-    r"""The characters of finite float64 numbers [count], uint8 [count width], on the right and with NUL before them.
+    r"""The characters of finite float64 numbers [count], uint8 [count width], right-aligned after NUL.
 
-    They are those of `f"{number:.{decimals}f}"`, without the sign of a number that rounds to 0. `has_fixed_digits` is
-    true of the numbers, and `width` has room for them.
+    They equal `f"{number:.{decimals}f}"`, without a sign if the number rounds to 0. `has_fixed_digits` must be true of
+    the numbers, and `width` large enough.
 
     >>> [bytes(row) for row in fixed_digits(np.array([0.5, -10.126]), 2, 6)]
     [b'\x00\x000.50', b'-10.13']
@@ -188,7 +188,7 @@ def fixed_digits(numbers: Array, decimals: int, width: int) -> Array:
 
 
 def _write_each(numbers: Array, positions: Array, decimals: int, characters: Array) -> None:
-    """Write the characters of the numbers at some positions anew, as Python has them; equal numbers once."""
+    """Let Python format the numbers at some positions, equal numbers once."""
     width = characters.shape[1]
     distinct, indices = np.unique(numbers[positions], return_inverse=True)
     text = "".join(fixed_text(number, decimals).rjust(width, "\0") for number in distinct.tolist())
@@ -203,10 +203,9 @@ def format_rows(
 ) -> Iterator[list[str]]:
     """The text of each row of a table [rows columns], its numbers separated, in chunks of rows.
 
-    Every number reads back the same. `non_finite` has the text for `nan`, `inf` and `-inf`; without it these words
-    are written. `format_finite` writes every other number. Without it Python writes them, or orjson where that is
-    installed: the same numbers, in its own spelling (`1e-7`, where Python has `1e-07`), and with a comma alone where
-    `separator` begins with one.
+    Every number reads back the same. `non_finite` has the text for `nan`, `inf` and `-inf`, by default these words.
+    `format_finite` writes every other number, by default Python, or orjson if it is installed. orjson writes the same
+    numbers in its own spelling (`1e-7` for Python's `1e-07`), and only the comma of a `separator` that begins with it.
 
     >>> import numpy
     >>> list(format_rows(numpy.array([[1, 2], [3, 4]]), {}, " "))
@@ -227,7 +226,7 @@ def format_rows(
 
 
 def format_whole(number: Any) -> str:
-    """A finite number as Python writes it, a whole one without a point where it reads back the same.
+    """A finite number as Python writes it, a whole one without a point if it reads back the same.
 
     >>> format_whole(3.0), format_whole(-0.0), format_whole(0.1), format_whole(2.0**53)
     ('3', '-0.0', '0.1', '9007199254740992.0')
@@ -252,9 +251,9 @@ def _number_formatter(
 
 
 def _orjson_rows() -> Any:
-    """The function that writes a chunk of rows with orjson, or None where it is not installed.
+    """The function that writes a chunk of rows with orjson; None if it is not installed.
 
-    Numbers of four bytes are written as the numbers of eight bytes that they equal, as Python writes them.
+    Like Python, it writes float32 numbers as the equal float64 numbers.
     """
     try:
         import orjson  # noqa: PLC0415 - an optional extra

@@ -1,4 +1,4 @@
-"""Numbers from text: decimal ones with the digits typed, NaN and infinities, and expressions such as `2*sqrt(3)/5`."""
+"""Numbers from text: decimals with their typed digits, NaN and infinities, and expressions such as `2*sqrt(3)/5`."""
 
 import math
 import re
@@ -10,7 +10,7 @@ from typing import Any
 from attncli.base.errors import AttnError
 from attncli.base.text import shorten
 
-MAX_LENGTH = 100  # characters; a longer text is not a number that somebody typed, and may be nested too deep
+MAX_LENGTH = 100  # characters; nobody types a longer number, and it could be nested too deep
 
 _NUMBER = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)?", re.IGNORECASE | re.ASCII)
 _TOKEN = re.compile(rf"\s*({_NUMBER.pattern}|[a-z]+|\S)", re.IGNORECASE | re.ASCII)
@@ -18,7 +18,7 @@ DECIMAL = re.compile(rf"[-+]?({_NUMBER.pattern})", re.IGNORECASE | re.ASCII)
 _FUNCTIONS: dict[str, Callable[[float], float]] = {"sqrt": math.sqrt, "exp": math.exp}
 _CONSTANTS = {"pi": math.pi}
 _NON_FINITE = re.compile(r"([-+]?)\.?(inf|infinity|nan)", re.IGNORECASE | re.ASCII)
-# The spaces that group the digits of a number in some languages, and others, which separate numbers.
+# Spaces that group a number's digits in some languages, and spaces that separate numbers.
 _GROUPING = "\u00a0\u2007\u2009\u202f"
 _GROUPED = re.compile(f"(?<=[0-9])[{_GROUPING}](?=[0-9])", re.ASCII)
 SPACES = rf"[^\S{_GROUPING}]+"
@@ -29,7 +29,7 @@ _NOT_DECIMAL = re.compile(r"[-+]?(0x[0-9a-f_]+|0o?[0-7_]+|0b[01_]+|[0-9][0-9_]*(
 
 
 class TypedNumber(float):
-    """A number with the text that it was typed as: `0.50` is 0.5 to two decimals.
+    """A number with its typed text: `0.50` is 0.5 to two decimals.
 
     >>> TypedNumber("0.50").half_unit, TypedNumber("1.2e-3").half_unit, TypedNumber("3").half_unit
     (0.005, 5e-05, 0.5)
@@ -40,14 +40,14 @@ class TypedNumber(float):
     text: str
 
     def __new__(cls, text: str, value: float | None = None) -> "TypedNumber":
-        """The number of a text; `value` is given where Python's float can't read the text, as `1/2`."""
+        """The number of a text; `value` is for a text that Python's float can't read, such as `1/2`."""
         number = super().__new__(cls, text if value is None else value)
         number.text = text
         return number
 
     @cached_property
     def decimal(self) -> Decimal | None:
-        """The number with exactly the digits typed; None where a text has no digits to go by: `1/2`, `.nan`."""
+        """The number with exactly the digits typed; None for a text without such digits: `1/2`, `.nan`."""
         try:
             return Decimal(self.text)
         except InvalidOperation:
@@ -55,15 +55,15 @@ class TypedNumber(float):
 
     @cached_property
     def half_unit(self) -> float | None:
-        """Half a unit of the last digit typed; None where a text has no digits to go by: `1/2`, NaN, infinities."""
+        """Half a unit of the last digit typed; None for a text without such digits: `1/2`, NaN, infinities."""
         exponent = None if self.decimal is None else self.decimal.as_tuple().exponent
         return float(Decimal(5).scaleb(exponent - 1)) if isinstance(exponent, int) else None
 
 
 def with_decimal_points(value: Any) -> Any:
-    """A text of numbers with decimal commas as it is with points, one number as itself; lists and mappings in place.
+    """A text of numbers with points for decimal commas, or its one number; lists and mappings change in place.
 
-    In a list a text of several numbers is a row of them.
+    In a list a text of several numbers becomes a row.
 
     >>> with_decimal_points("0,50"), with_decimal_points("0,5 1; -2,25 0"), with_decimal_points(["1,5", "a,b", "0,5 1"])
     (0.5, '0.5 1; -2.25 0', [1.5, 'a,b', [0.5, 1.0]])
@@ -79,7 +79,7 @@ def with_decimal_points(value: Any) -> Any:
 
 
 def text_with_points(text: str) -> str:
-    """A text `NAME=NUMBERS` whose numbers have decimal commas, as it is with points.
+    """A text `NAME=NUMBERS` with points for decimal commas.
 
     >>> text_with_points("output=0,7 0,6; 1 2"), text_with_points("a,b.csv")
     ('output=0.7 0.6; 1 2', 'a,b.csv')
@@ -89,13 +89,13 @@ def text_with_points(text: str) -> str:
 
 
 def _row_of_text(value: Any) -> Any:
-    """The numbers of a text that has nothing but numbers and spaces; any other value as it is."""
+    """The numbers of a text of numbers and spaces; any other value unchanged."""
     words = value.split() if isinstance(value, str) else ()
     return list(map(TypedNumber, words)) if words and all(map(DECIMAL.fullmatch, words)) else value
 
 
 def with_decimal_commas(text: str) -> str:
-    """A text whose numbers have decimal commas; words with points in them stay.
+    """A text with decimal commas in its numbers; words with points stay.
 
     >>> with_decimal_commas("0.5·[1 2.25] = exp(−0.1), v1.0")
     '0,5·[1 2,25] = exp(−0,1), v1.0'
@@ -104,9 +104,9 @@ def with_decimal_commas(text: str) -> str:
 
 
 def non_finite(word: str) -> float | None:
-    """The number that a word means: NaN or an infinity, as any program spells them; None for any other word.
+    """NaN or an infinity, in any program's spelling; None for any other word.
 
-    Every reader of matrices has this rule: `nan`, `.nan`, `NaN`, `inf`, `-Infinity`, `+.INF`.
+    Every reader of matrices follows this rule: `nan`, `.nan`, `NaN`, `inf`, `-Infinity`, `+.INF`.
 
     >>> non_finite("-Infinity"), non_finite(".nan"), non_finite("info")
     (-inf, nan, None)
@@ -116,9 +116,9 @@ def non_finite(word: str) -> float | None:
 
 
 def number_of_text(text: str) -> float | None:
-    """The number that a text means and that is not a plain decimal one: NaN, an infinity, `1/2`, `sqrt(3)`; else None.
+    """The number of a text that is not a plain decimal: NaN, an infinity, `1/2`, `sqrt(3)`; else None.
 
-    Raises AttnError where an expression divides by zero, or its value is not a finite number.
+    Raises AttnError if an expression divides by zero, or its value is not finite.
 
     >>> number_of_text("-inf"), number_of_text("1/2"), number_of_text("2")
     (-inf, 0.5, None)
@@ -130,11 +130,11 @@ def number_of_text(text: str) -> float | None:
 def evaluate(text: str) -> float | None:
     """The number of an expression; None for other texts, such as a word or a plain decimal number.
 
-    `*` and `/` apply from left to right, `sqrt(…)` is the square root, `exp(…)` the power of e, `pi` is π; `+` and `-`
-    come before a factor, and between terms inside parentheses alone, so that neither a date nor two numbers is a
-    difference. Each operation is that of floating-point numbers.
+    `*` and `/` apply from left to right, `sqrt(…)` is the square root, `exp(…)` the power of e, `pi` is π. `+` and `-`
+    come before a factor; between terms they need parentheses, so that neither a date nor two numbers is a difference.
+    Each operation is in floating point.
 
-    Raises AttnError where an expression divides by zero, or its value is not a finite number.
+    Raises AttnError if an expression divides by zero, or its value is not finite.
 
     >>> evaluate("1/2"), evaluate("-2*sqrt(2)"), evaluate("(1 + sqrt(5))/2")
     (0.5, -2.8284271247461903, 1.618033988749895)
@@ -146,7 +146,7 @@ def evaluate(text: str) -> float | None:
     tokens = [match[1] for match in _TOKEN.finditer(text)]
     try:
         value = _Parser(tokens).parse() if tokens else None
-    except (ArithmeticError, ValueError):  # a division by zero, the root of a negative number, a number too large
+    except (ArithmeticError, ValueError):  # division by zero, the root of a negative number, overflow
         value = math.nan
     if value is not None and not math.isfinite(value):
         raise AttnError(f"{shorten(text.strip())} is not a finite number")
@@ -154,27 +154,27 @@ def evaluate(text: str) -> float | None:
 
 
 def number_hint(word: str) -> str | None:
-    """What to write in place of a word that is meant as a number: with a comma, a sign `−`, hexadecimal, in quotes.
+    """How to correct a word that is meant as a number: with a comma, a sign `−`, hexadecimal, in quotes.
 
     >>> number_hint("1,5"), number_hint("0x1F"), number_hint("cat")
-    ('write the decimal point as a point: 1.5', 'write it in decimal digits: 31', None)
+    ('use a decimal point: 1.5', 'write it in decimal digits: 31', None)
     >>> number_hint("1.5")
     'write it without quotes'
     """
     ways = {
-        "write it without quotes": word,  # readers took it for text
-        "write the minus sign as a hyphen: {}": word.replace("−", "-"),  # as this program prints it
+        "write it without quotes": word,  # readers parsed it as text
+        "use a hyphen as the minus sign: {}": word.replace("−", "-"),  # as this program prints it
         "write its digits without spaces: {}": _GROUPED.sub("", word),
     }
     if (way := next((way for way, plain in ways.items() if DECIMAL.fullmatch(plain)), None)) is not None:
         return way.format(ways[way])
     if DECIMAL_COMMA.fullmatch(word):
-        return f"write the decimal point as a point: {word.replace(',', '.')}"
+        return f"use a decimal point: {word.replace(',', '.')}"
     return _decimal_hint(word) if _NOT_DECIMAL.fullmatch(word) else None
 
 
 def _decimal_hint(word: str) -> str | None:
-    """How a number of Python's is written in decimal digits; None where it is none of these either."""
+    """A Python number, such as 0x1F, in decimal digits; None for other words."""
     try:
         number: float = int(word, 0)
     except ValueError:
@@ -190,7 +190,7 @@ class _NoExpressionError(Exception):
 
 
 class _Parser:
-    """Evaluates tokens while it reads them: one method for each rule of the grammar.
+    """Evaluates tokens as it reads them: one method for each rule of the grammar.
 
     sum = product {("+" | "-") product}; product = factor {("*" | "/") factor};
     factor = ["+" | "-"] (number | constant | [function] "(" sum ")")
@@ -201,7 +201,7 @@ class _Parser:
         self._at = 0
 
     def parse(self) -> float | None:
-        """The value of all tokens, a product; None where they are not one."""
+        """The value of all tokens, a product; None if they are not one."""
         try:
             value = self._product()
         except _NoExpressionError:
@@ -214,7 +214,7 @@ class _Parser:
         return self._tokens[self._at] if self._at < len(self._tokens) else None
 
     def _take(self, *choices: str) -> str | None:
-        """The next token, which is passed, where it is one of the choices; otherwise None."""
+        """Pass and return the next token if it is one of the choices; otherwise None."""
         token = self._next
         if token not in choices:
             return None
@@ -259,6 +259,6 @@ class _Parser:
         return float(self._tokens[self._at - 1])
 
     def _expect(self, token: str) -> None:
-        """Pass a token; raises _NoExpressionError where another one is next."""
+        """Pass a token; raises _NoExpressionError if another one is next."""
         if self._take(token) is None:
             raise _NoExpressionError

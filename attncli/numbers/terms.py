@@ -1,7 +1,7 @@
-"""Terms of arithmetic: they write themselves with some digits, and evaluate to what these digits give.
+"""Terms of arithmetic: they write themselves with some digits, and have the value that these digits give.
 
-`number(2) * 3 + 1` is a term; so are sums, powers and functions of terms. A vector is a term too, and is computed
-entry by entry. A value is computed with 50 digits; what has no value is NaN, what is too large is infinite.
+`number(2) * 3 + 1` is a term; so are sums, powers and functions of terms. Vectors are terms, computed entry by entry. A
+value has 50 digits; an undefined one is NaN, one that is too large is infinite.
 """
 
 from abc import ABC, abstractmethod
@@ -15,9 +15,9 @@ from attncli.numbers.formatting import MINUS, Style
 
 CONTEXT = Context(prec=50, traps=[])
 _PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628621")
-_SMALLEST_SUMMAND = Decimal("1e-45")  # of a series
-SUM, PRODUCT, POWER, ATOM = range(4)  # how closely the parts of a term are bound; brackets bind what is looser
-Vector = tuple[Decimal, ...]  # of one entry for a number
+_SMALLEST_SUMMAND = Decimal("1e-45")  # where a series ends
+SUM, PRODUCT, POWER, ATOM = range(4)  # precedence of operations; a looser operand gets brackets
+Vector = tuple[Decimal, ...]  # a number has one entry
 
 
 class Term(ABC):
@@ -25,7 +25,7 @@ class Term(ABC):
 
     binding: int = ATOM
     is_vector: bool = False
-    __array_ufunc__ = None  # so that `x * term` of a number of NumPy's is a term
+    __array_ufunc__ = None  # so that `x * term` is a term if x is a NumPy number
 
     @abstractmethod
     def text(self, style: Style, *, is_first: bool = True) -> str:
@@ -33,15 +33,15 @@ class Term(ABC):
 
     @abstractmethod
     def value(self, style: Style | None) -> Vector:
-        """The value of the term, from the digits that are written; without a style from the numbers themselves."""
+        """The term's value, from the digits that are written; without a style from the numbers themselves."""
 
     @abstractmethod
     def entry(self, index: int) -> "Term":
-        """The term of one entry, where vectors are among its parts."""
+        """The term of one entry, if it contains vectors."""
 
     @abstractmethod
     def is_exact(self, style: Style) -> bool:
-        """Whether no number in it is rounded as it is written."""
+        """Whether writing it rounds no number."""
 
     def __add__(self, other: Any) -> "Term":
         return total([self, other])
@@ -80,7 +80,7 @@ class Number(Term):
 
     entries: tuple[float | Decimal, ...]
     is_vector: bool = False
-    is_parameter: bool = False  # in no table, so that a small one has an exponent
+    is_parameter: bool = False  # it is in no table, so a small one has an exponent
 
     def text(self, style: Style, *, is_first: bool = True) -> str:
         """`0.5`, `(−2)` or `[0.5 −2]`."""
@@ -88,34 +88,34 @@ class Number(Term):
         return text if is_first or not text.startswith(MINUS) else f"({text})"
 
     def text_of(self, texts: Sequence[str], style: Style) -> str:
-        """The texts of the entries, in brackets where it is a vector."""
+        """The texts of the entries, in brackets for a vector."""
         return f"[{' '.join(_elide(texts, '…', style.max_terms))}]" if self.is_vector else texts[0]
 
     def value(self, style: Style | None) -> Vector:
-        """The digits that are written, or all of them."""
+        """The written digits, or all of them."""
         if style is not None:
             return tuple(map(self._own(style).rounded, self.entries))
         return tuple(map(Decimal, self.entries))
 
     def entry(self, index: int) -> Term:
-        """One entry; a number is that of every entry."""
+        """One entry; a number is every entry."""
         return Number((self.entries[index],)) if self.is_vector else self
 
     def is_exact(self, style: Style) -> bool:
-        """Whether the digits that are written are all of them."""
+        """Whether all digits are written."""
         return all(type(entry)(self._own(style).rounded(entry)) == entry for entry in self.entries)
 
     def _own(self, style: Style) -> Style:
-        """The style of this number."""
+        """The style for this number."""
         return replace(style, has_exponents=True) if self.is_parameter else style
 
 
-_Write = Callable[[Sequence[Term], Style, bool], str]  # the last says whether the operation comes first
+_Write = Callable[[Sequence[Term], Style, bool], str]  # the last argument: whether the operation comes first
 
 
 @dataclass(frozen=True, eq=False)
 class _Operation(Term):
-    """Terms that are put together: how that is written, and how it is computed."""
+    """An operation on terms: how to write it, and how to compute it."""
 
     operands: tuple[Term, ...]
     write: _Write
@@ -123,8 +123,8 @@ class _Operation(Term):
     binding: int = ATOM
 
     @property
-    def is_vector(self) -> bool:  # type: ignore[override] # a number says it, an operation knows it from its parts
-        """Whether a part is a vector."""
+    def is_vector(self) -> bool:  # type: ignore[override] # here it follows from the operands
+        """Whether an operand is a vector."""
         return any(operand.is_vector for operand in self.operands)
 
     def text(self, style: Style, *, is_first: bool = True) -> str:
@@ -139,17 +139,17 @@ class _Operation(Term):
             return tuple(self.compute(*(value[at % len(value)] for value in values)) for at in range(count))
 
     def entry(self, index: int) -> Term:
-        """The same of one entry of each part."""
+        """The same for one entry of each operand."""
         operands = tuple(operand.entry(index) for operand in self.operands)
         return _Operation(operands, self.write, self.compute, self.binding)
 
     def is_exact(self, style: Style) -> bool:
-        """Whether all parts are."""
+        """Whether all operands are."""
         return all(operand.is_exact(style) for operand in self.operands)
 
 
 def number(value: Any) -> Term:
-    """A number, or an array [d] as a vector; a term stays as it is.
+    """A number, or an array [d] as a vector; a term stays.
 
     >>> number(0.5).text(Style(4)), number([1, -2]).text(Style(4))
     ('0.5', '[1 −2]')
@@ -164,7 +164,7 @@ def number(value: Any) -> Term:
 
 
 def total(terms: Iterable[Any], own: int | None = None) -> Term:
-    """`a + b + c`; one term alone stays as it is, none is 0. Of a long sum the largest terms and `own` are written.
+    """`a + b + c`; no terms are 0. A long sum is written as its largest terms and `own`.
 
     >>> total([1, -2, 3]).text(Style(4))
     '1 + (−2) + 3'
@@ -177,7 +177,7 @@ def total(terms: Iterable[Any], own: int | None = None) -> Term:
 
 
 def parameter(value: float) -> Term:
-    """A number that the user gave an operator, in no table: a small one is written with its exponent.
+    """An operator's parameter, which is in no table: a small one is written with an exponent.
 
     >>> parameter(1e-6).text(Style(4)), number(1e-6).text(Style(4))
     ('1e−06', '0.0000')
@@ -195,7 +195,7 @@ def products(left: Iterable[Any], right: Iterable[Any]) -> Term:
 
 
 def largest(terms: Iterable[Any]) -> Term:
-    """The largest of some numbers, of vectors entry by entry.
+    """The largest of some numbers; for vectors entry by entry.
 
     >>> largest([1, -2]).text(Style(4))
     'max(1, −2)'
@@ -204,7 +204,7 @@ def largest(terms: Iterable[Any]) -> Term:
 
 
 def smallest(terms: Iterable[Any]) -> Term:
-    """The smallest of some numbers, of vectors entry by entry.
+    """The smallest of some numbers; for vectors entry by entry.
 
     >>> smallest([1, -2]).text(Style(4))
     'min(1, −2)'
@@ -223,7 +223,7 @@ def floor(x: Any) -> Term:
 
 
 def remainder(x: Any, y: Any) -> Term:
-    """What is left of a number after a whole multiple of another, with the sign of that.
+    """The remainder of a division, with the sign of the divisor.
 
     >>> remainder(number(-7), 2).text(Style(4)), remainder(number(-7), 2).value(None)
     ('−7 mod 2', (Decimal('1'),))
@@ -232,7 +232,7 @@ def remainder(x: Any, y: Any) -> Term:
 
 
 def arctan(x: Any) -> Term:
-    """The angle, in radians, of which a number is the tangent.
+    """The angle, in radians, with this tangent.
 
     >>> arctan(1).text(Style(4)), round(arctan(1).value(None)[0], 8)
     ('arctan(1)', Decimal('0.78539816'))
@@ -295,7 +295,7 @@ def sqrt(x: Any) -> Term:
 
 
 def cube_root(x: Any) -> Term:
-    """The cube root, negative of a negative number.
+    """The cube root; a negative number has a negative one.
 
     >>> cube_root(-8).text(Style(4)), round(cube_root(-8).value(None)[0], 8)
     ('∛(−8)', Decimal('-2.00000000'))
@@ -317,7 +317,7 @@ def absolute(x: Any) -> Term:
 
 
 def _elide(texts: Sequence[str], gap: str, max_terms: int | None) -> list[str]:
-    """The texts, or the first and last of them around a gap that has the count of those left out.
+    """The texts, or the first and last of them around the count of those left out.
 
     >>> _elide(["1", "2", "3", "4", "5"], "… {} more …", 2)
     ['1', '… 3 more …', '5']
@@ -329,7 +329,7 @@ def _elide(texts: Sequence[str], gap: str, max_terms: int | None) -> list[str]:
 
 
 def _part(term: Term, style: Style, binding: int, *, is_first: bool = False) -> str:
-    """A part of a term, in brackets where it is bound less closely."""
+    """An operand, in brackets if it binds less tightly."""
     return f"({term.text(style)})" if term.binding < binding else term.text(style, is_first=is_first)
 
 
@@ -345,9 +345,9 @@ def _write_sum(operands: Sequence[Term], style: Style, is_first: bool, own: int 
 
 
 def _largest_terms(operands: Sequence[Term], count: int, own: int | None) -> tuple[Sequence[int], list[str]]:
-    """The positions of the terms of a long sum that are written, and what is said of the others.
+    """The positions of the terms to write of a long sum, and the words for the others.
 
-    Those are the largest; what hidden keys add says nothing, unless every term is 0.
+    The largest are written; zeros of hidden keys are not, unless every term is 0.
     """
     sizes = [max(abs(x) if not x.is_nan() else Decimal("Infinity") for x in term.value(None)) for term in operands]
     order = sorted(range(len(operands)), key=lambda at: (at != own, -sizes[at]))[:count]
@@ -358,7 +358,7 @@ def _largest_terms(operands: Sequence[Term], count: int, own: int | None) -> tup
 
 
 def _infix(sign: str, least_left: int, least_right: int) -> _Write:
-    """The function that writes two operands around a sign, each in brackets where it is bound less closely."""
+    """The function that writes two operands around a sign, each in brackets if it binds less tightly."""
 
     def write(operands: Sequence[Term], style: Style, is_first: bool) -> str:
         left, right = operands
@@ -406,12 +406,12 @@ def _tanh(x: Decimal) -> Decimal:
 
 
 def _remainder(x: Decimal, y: Decimal) -> Decimal:
-    """A number less the largest whole multiple of another that is not greater."""
+    """A number minus the largest whole multiple of another that is not greater."""
     return x - y * (x / y).to_integral_value(rounding=ROUND_FLOOR)
 
 
 def _arctan(x: Decimal) -> Decimal:
-    """The angle of a tangent, by the series of a sixteenth of it.
+    """The arctangent, by the series for a sixteenth of the angle.
 
     >>> round(_arctan(Decimal(-2)), 8)
     Decimal('-1.10714872')

@@ -1,12 +1,11 @@
-"""The operators of this package by kind, in the order of `attn list`: which module registers each when it is imported.
+"""The operators of this package by kind, in the order of `attn list`, and the module that registers each.
 
-A module is imported when one of its operators is looked up. `tests/ops/test_catalogue.py` holds the names to what the
-modules register.
+Looking up an operator imports its module. `tests/ops/test_catalogue.py` compares the names with those registered.
 """
 
 from collections.abc import Mapping
 
-# The names that each module registers, by the kind of operators.
+# The names that each module registers, by kind.
 MODULES: Mapping[str, Mapping[str, str]] = {
     "score": {
         "attncli.ops.scores": "scaled_dot dot general additive location cosine",

@@ -1,4 +1,4 @@
-"""Code of a step: what a person would write for it in NumPy or PyTorch; its rule is on the record of its function."""
+"""Code of a step, as a person would write it in NumPy or PyTorch; the record of its function has the rule."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,11 +11,10 @@ Library = Literal["numpy", "torch"]
 
 @dataclass(frozen=True, eq=False)
 class CodeCall:
-    """The call of a function that a step of a script writes.
+    """The call of a function, as a step of a script.
 
-    `variables` has the variable of each argument that is an array, and of each inner quantity that is a step; `shapes`
-    and, as far as they are known, `values` are those of the arguments. `options` are the other arguments, `shape` is
-    that of the result.
+    `variables` has the variable of each array argument, and of each inner quantity that is a step. `shapes` and, if
+    known, `values` belong to the arguments, `shape` to the result. `options` are the other arguments.
     """
 
     variables: Mapping[str, str]
@@ -29,31 +28,31 @@ class CodeCall:
         return name in self.variables
 
     def option(self, name: str, default: Any = None) -> Any:
-        """An option; the default where it is not given, or None."""
+        """An option, or its default."""
         value = self.options.get(name)
         return default if value is None else value
 
 
 @dataclass(frozen=True, eq=False)
 class NoCode:
-    """That a function has no code in some library, and why: `PyTorch has no generator of these numbers`."""
+    """The reason why a function has no code in a library: `PyTorch has no generator of these numbers`."""
 
     reason: str
 
 
-# Lines of code, of which the last is the value: arguments, inner quantities, options and the lengths of axes, by their
-# letters, are in braces. `{x}.mT` is the transpose of matrices.
+# Lines of code; the last is the value. Arguments, inner quantities, options and lengths of axes (by their letters) are
+# in braces. `{x}.mT` transposes matrices.
 Template = str
 CodeRule = Template | NoCode | Callable[[CodeCall], "Template | NoCode"]
 
 
 @dataclass(frozen=True, eq=False)
 class Code:
-    """The rules of a function in each library, where names alone do not make one of the other."""
+    """A function's rule for each library, if more than names differ."""
 
     numpy: CodeRule
     torch: CodeRule
 
     def rule(self, library: Library) -> CodeRule:
-        """The rule for one library, whose names it has."""
+        """The rule for one library, in its names."""
         return self.numpy if library == "numpy" else self.torch

@@ -1,14 +1,14 @@
-"""Parts of code that the rules of several operators share."""
+"""Pieces of code that the rules of several operators share."""
 
 from attncli.base.lazy_numpy import np
 from attncli.ops.code import CodeCall
 
-FLOOR = "-1e30"  # in place of the largest of a row of −∞
-TINY = 1e-30  # in place of a size or a sum of 0
+FLOOR = "-1e30"  # instead of the maximum of a row of −∞
+TINY = 1e-30  # instead of a size or a sum of 0
 
 
 def has_empty_rows(call: CodeCall) -> bool:
-    """Whether every score of a row is −∞, as far as scores are known."""
+    """Whether a row has only scores of −∞, or unknown ones."""
     scores = call.values.get("scores")
     return scores is None or bool((scores.max(axis=-1) == -np.inf).any())
 
@@ -20,21 +20,21 @@ def largest_code(call: CodeCall) -> str:
 
 
 def quotient_code(call: CodeCall, numerator: str) -> str:
-    """Numbers divided by the sum of their row, of which the largest is 1; a row of zeros stays."""
+    """Numbers with maximum 1, divided by the sum of their row; a row of zeros stays."""
     return f"{numerator} / {numerator}.sum(axis=-1, keepdims=True){'.clip(1)' if has_empty_rows(call) else ''}"
 
 
 def softmax_code(call: CodeCall) -> str:
-    """The exponentials, and their shares of the sum."""
+    """The exponentials, then their shares of the sum."""
     shifted = f"{{scores}} - {largest_code(call)}"
     power = shifted if call.option("temperature", 1.0) == 1 else f"({shifted}) / {{temperature}}"
     return f"{{exponentials}} = np.exp({power})\n{quotient_code(call, '{exponentials}')}"
 
 
 def cells_code(call: CodeCall, fill: str) -> str:
-    """The cells of a table for the queries and keys of a call; `fill` is an array of what the table lacks, by a shape.
+    """The cells of a table for the queries and keys of a call; `fill` makes the missing cells, given a shape.
 
-    A table of one row broadcasts, and one that has a row for each query and a column for each key is as it is.
+    A table of one row broadcasts; a table of the full size is used as it is.
     """
     *leading, rows, columns = call.shapes["table"]
     (queries,), (keys,) = call.shapes["query_rows"], call.shapes["key_positions"]

@@ -1,7 +1,7 @@
 """Contexts: from weights and values to one vector for each query.
 
-A key of weight 0 is not attended: contexts that select a key select among the others. That of the largest weighted
-value has a 0 for it, unless a mask hides it: weights that are rounded to 0 would otherwise change which keys count.
+A key of weight 0 is not attended: contexts that select a key select among the others. `max` is an exception: such a key
+has the weighted value 0, unless a mask hides it. Otherwise weights rounded to 0 would change which keys count.
 """
 
 from collections.abc import Iterator
@@ -18,12 +18,12 @@ from attncli.ops.records import DerivedInput, Quantity, Range, Symbol, Tap, no_t
 
 JUMPS_TO_THE_LARGEST = NoDerivative("the context jumps where another weight becomes the largest")
 JUMPS_TO_THE_DRAWN = NoDerivative("the context jumps where another key is drawn")
-NOT_FINITE = NoCode("a value is NaN or infinite, which a weight of 0 leaves out")
+NOT_FINITE = NoCode("a value is NaN or infinite, and its weight of 0 leaves it out")
 NOTHING_ATTENDED = "no weight differs from 0: the context is 0"
 
 
 def _sum_gradient_code(call: CodeCall) -> str | NoCode:
-    """The product with values that are finite."""
+    """The product with finite values."""
     value = call.values.get("value")
     return "{grad} @ {value}.mT" if value is None or all_finite(value) else NOT_FINITE
 
@@ -32,7 +32,7 @@ def _sum_gradient_code(call: CodeCall) -> str | NoCode:
 def weighted_sum_weights(grad: Array, value: Array, weights: Array) -> Array:
     """The gradient of the weights: how well each value fits the gradient of the context.
 
-    Where a weight is 0 and the value is NaN or infinite it is 0.
+    It is 0 if the weight is 0 and the value is NaN or infinite.
     """
     fits: Array = grad @ value.mT
     if all_finite(value):
@@ -43,13 +43,13 @@ def weighted_sum_weights(grad: Array, value: Array, weights: Array) -> Array:
 
 @derivative("{d_value}ⱼ = Σᵢ {weights}ᵢⱼ {d_result}ᵢ")
 def weighted_sum_value(grad: Array, weights: Array) -> Array:
-    """The gradient of the values: each query's, times its weight."""
+    """The gradient of the values: each query's gradient, times its weight."""
     total: Array = weights.mT @ grad
     return total
 
 
 def _sum_code(call: CodeCall) -> str | NoCode:
-    """The product, of values that are finite: 0 times infinity would not be 0."""
+    """The product with finite values: 0 times infinity would not be 0."""
     value = call.values.get("value")
     if value is None or all_finite(value):
         return "{weights} @ {value}"
@@ -130,7 +130,7 @@ def attentional(
 
 
 def _value_at(value: Array, index: Array, weights: Array) -> Array:
-    """The value at each query's index; zeros for a query that sees no key, NaN for one with a weight of NaN."""
+    """The value at each query's index; zeros if the query sees no key, NaN if it has a weight of NaN."""
     attends = (weights != 0).any(axis=-1)[..., None]
     chosen: Array = np.where(attends, np.take_along_axis(value, index[..., None], axis=-2), 0).astype(value.dtype)
     is_nan = np.isnan(weights).any(axis=-1, keepdims=True)
@@ -143,7 +143,7 @@ def _value_line(write: ArithmeticWriter, index: int, result: Any) -> str:
 
 
 def _value_code(call: CodeCall, index: str) -> str:
-    """The value at each query's index, in a column; zeros for a query that sees no key."""
+    """The value at each query's index, in a column; zeros if the query sees no key."""
     weights, chosen = call.values.get("weights"), f"np.take_along_axis({{value}}, {index}, axis=-2)"
     if weights is not None and (weights != 0).any(axis=-1).all():
         return chosen
@@ -176,7 +176,7 @@ def argmax_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result
     code=_argmax_code,
 )
 def argmax(weights: Array, value: Array) -> Array:
-    """The value of the key with the largest weight; of equal ones the first.
+    """The value of the key with the largest weight; the first of equal ones.
 
     A query that sees no key gets zeros.
 
@@ -198,7 +198,7 @@ def argmax(weights: Array, value: Array) -> Array:
 def uniform_draws(*, shape: tuple[int, ...], seed: int) -> Array:
     """One number in [0, 1) for each query; the same for the same seed.
 
-    The shape is […, n]; the seed is that of NumPy's default generator.
+    The shape is […, n]; the seed is for NumPy's default generator.
 
     >>> uniform_draws(shape=(3,), seed=0).round(4)
     array([0.637 , 0.2698, 0.041 ])
@@ -209,7 +209,7 @@ def uniform_draws(*, shape: tuple[int, ...], seed: int) -> Array:
 def sample_by_hand(
     write: ArithmeticWriter, weights: Array, value: Array, result: Any, draws: Any, **_: int
 ) -> list[str]:
-    """The weights up to the key that was drawn for one query, and its value."""
+    """The weights up to the key drawn for one query, and its value."""
     if not weights.any():
         return [NOTHING_ATTENDED]
     index = min(int((weights.cumsum() <= draws * weights.sum()).sum()), len(weights) - 1)
@@ -221,7 +221,7 @@ def sample_by_hand(
 
 
 def _sample_code(call: CodeCall) -> str:
-    """The first key up to which the weights add to more than the draw."""
+    """The first key whose cumulative weight exceeds the draw."""
     keys = call.shapes["weights"][-1]
     drawn = f"drawn = (total <= {{draws}}[..., None] * total[..., -1:]).sum(axis=-1).clip(max={keys - 1})[..., None]"
     return f"total = {{weights}}.cumsum(axis=-1)\n{drawn}\n{_value_code(call, 'drawn')}"
@@ -245,7 +245,7 @@ def _sample_code(call: CodeCall) -> str:
             lambda shape, seed: "ω uniform in [0, 1)",
             ("…", "n"),
             ("seed",),
-            purpose="One random number for each query, which decides the key that is drawn.",
+            purpose="One random number for each query, which decides the key.",
         )
     },
     needs_distribution=True,
@@ -256,8 +256,7 @@ def sample(
 ) -> Array:
     """The value of one key, drawn with the weights as probabilities; the same seed draws the same keys.
 
-    A query that sees no key gets zeros. `draws` are numbers in [0, 1); without them they are `uniform_draws` of
-    the seed.
+    A query that sees no key gets zeros. `draws` are numbers in [0, 1), by default `uniform_draws` of the seed.
 
     >>> value = np.array([[4, 0], [8, 4]])
     >>> sample(np.array([[0.0, 1.0], [0.5, 0.5]]), value, draws=np.array([0.3, 0.3]))
@@ -274,7 +273,7 @@ def sample(
 def max_by_hand(
     write: ArithmeticWriter, weights: Array, value: Array, result: Any, *, visible: Any = None
 ) -> list[str]:
-    """The largest of the values [m e], each times its weight, feature by feature."""
+    """The largest weighted value [m e] of each feature."""
     if not weights.any():
         return [NOTHING_ATTENDED]
     counts = _counting_keys(weights, visible)
@@ -287,7 +286,7 @@ FIRST_OF_EQUALS = "of equal weighted values the first is taken"
 
 
 def _choices(grad: Array, weights: Array, value: Array, visible: Array | None) -> Iterator[tuple[int, Array]]:
-    """For each feature the gradient of its context in the cell [… n m] of the largest weighted value, 0 elsewhere."""
+    """Each feature's gradient, in the cell [… n m] of its largest weighted value; 0 elsewhere."""
     counts = _counting_keys(weights, visible)
     for feature in range(value.shape[-1]):
         numbers = value[..., None, :, feature]
@@ -298,7 +297,7 @@ def _choices(grad: Array, weights: Array, value: Array, visible: Array | None) -
 
 
 def _best_code(call: CodeCall, then: str) -> str:
-    """Where the largest product of each feature is, and what is made of that."""
+    """The cell of each feature's largest product, and a value computed from it."""
     keys = call.shapes["weights"][-1]
     counts = "{visible} | ({weights} != 0)" if call.has("visible") else "{weights} == {weights}"
     products = "np.where(counts[..., None], {weights}[..., None] * {value}[..., None, :, :], -np.inf)"
@@ -309,7 +308,7 @@ def _best_code(call: CodeCall, then: str) -> str:
 def max_weights_by_hand(
     write: ArithmeticWriter, grad: Array, weights: Array, value: Array, result: Any, *, visible: Array | None = None
 ) -> list[str]:
-    """The features whose largest weighted value is that of one key, and its values there."""
+    """The features whose largest weighted value is one key's, and its values there."""
     row = None if visible is None else visible[None]
     chosen = [feature for feature, cells in _choices(grad[None], weights[None], value, row) if cells[0, write.column]]
     if not chosen:
@@ -325,7 +324,7 @@ def max_weights_by_hand(
     code=lambda call: _best_code(call, "(is_best * {grad}[..., None, :] * {value}[..., None, :, :]).sum(axis=-1)"),
 )
 def max_weights(grad: Array, weights: Array, value: Array, visible: Array | None = None) -> Array:
-    """The gradient of the weights: the values that are the largest with them."""
+    """The gradient of the weights: from the features whose maximum they make."""
     gradient = np.zeros(np.broadcast_shapes(weights.shape, (*grad.shape[:-1], 1)), grad.dtype)
     for feature, chosen in _choices(grad, weights, value, visible):
         gradient += np.where(chosen != 0, chosen * np.where(chosen != 0, value[..., None, :, feature], 0), 0)
@@ -335,7 +334,7 @@ def max_weights(grad: Array, weights: Array, value: Array, visible: Array | None
 def max_value_by_hand(
     write: ArithmeticWriter, grad: Array, weights: Array, value: Array, result: Any, *, visible: Array | None = None
 ) -> list[str]:
-    """The gradients of the queries whose largest weighted value is that of one key, times their weights of it."""
+    """The gradients of the queries whose largest weighted value is one key's, times their weights of it."""
     taken = np.stack([cells[:, write.column] for _, cells in _choices(grad, weights, value, visible)], axis=-1)
     return [write.equation(products(weights[:, write.column], taken), result, letter="e")]
 
@@ -348,7 +347,7 @@ def max_value_by_hand(
     code=lambda call: _best_code(call, "(is_best * {grad}[..., None, :] * {weights}[..., None]).sum(axis=-3)"),
 )
 def max_value(grad: Array, weights: Array, value: Array, visible: Array | None = None) -> Array:
-    """The gradient of the values: where one is the largest, that of the context times its weight."""
+    """The gradient of the values: where a value is the largest, the context's gradient times its weight."""
     columns = [(chosen * weights).sum(axis=-2) for _, chosen in _choices(grad, weights, value, visible)]
     return np.stack(columns, axis=-1)
 
@@ -373,10 +372,10 @@ def _max_code(call: CodeCall) -> str:
     code=_max_code,
 )
 def max_(weights: Array, value: Array, visible: Array | None = None) -> Array:
-    """For each feature the largest weighted value, instead of the sum of them.
+    """For each feature the largest weighted value, instead of their sum.
 
-    Keys that a mask hides are left out, and no others: one of weight 0 contributes 0, even where its value is NaN or
-    infinite. A query that sees no key gets zeros.
+    Only keys that a mask hides are left out. A key of weight 0 contributes 0, even if its value is NaN or infinite. A
+    query that sees no key gets zeros.
 
     >>> weights, value = np.array([[0.25, 0.75, 0.0]]), np.array([[-4.0, 8.0], [-8.0, 4.0], [9.0, 9.0]])
     >>> max_(weights, value)
@@ -397,6 +396,6 @@ def max_(weights: Array, value: Array, visible: Array | None = None) -> Array:
 
 
 def _counting_keys(weights: Array, visible: Array | None) -> Array:
-    """The keys [… n m] among whose weighted values the largest is: visible ones, and what fills an empty row."""
+    """The keys [… n m] that compete for the maximum: visible ones, and those that fill an empty row."""
     counts: Array = np.ones(weights.shape, bool) if visible is None else visible | (weights != 0)
     return counts

@@ -1,19 +1,18 @@
-"""The decorators that register operators, one for each kind, and the one of structural functions.
+"""The decorators that register operators, one for each kind, and the decorator of structural functions.
 
-An operator is one function with one decorator, whose keywords are fields of the operator's record. Of an operator of
-your own every keyword may be left out, and the brackets with them (`@attncli.score`): its arrays then have the usual
-axes, and its worked lines, derivatives and code are read off its function. Where the record is incomplete or the name
-is taken, AttnError is raised, as `attncli.ops.registry.register` says.
+An operator is one function with one decorator, whose keywords are fields of the operator's record. Your own operator
+needs no keywords, nor brackets (`@attncli.score`): its arrays then have the usual axes, and its worked lines,
+derivatives and code follow from its function. An incomplete record or a taken name raises AttnError, as
+`attncli.ops.registry.register` says.
 
-What reads better by hand than read off the function may be given. `by_hand` writes the worked lines of one cell: it
-gets an `attncli.numbers.arithmetic.ArithmeticWriter`, and by name the operator's arguments in that cell (the query [d],
-the key [d]; the whole row for a normalizer, all keys for a context), its inner quantities, its result and its
-parameters. What is computed from what is said with the terms of `attncli.numbers.terms`; the writer finds the digits
-with which the line is true.
+You may write by hand what reads better. `by_hand` writes the worked lines of one cell. It gets an
+`attncli.numbers.arithmetic.ArithmeticWriter`, and by name the operator's arguments in that cell (the query [d], the key
+[d]; the whole row for a normalizer, all keys for a context), its inner quantities, its result and its parameters. It
+writes a computation with the terms of `attncli.numbers.terms`; the writer finds digits for which the line is true.
 
-`code` is what a person would write in NumPy: lines of which the last is the value, with arguments, parameters and inner
-quantities in braces (`"{query} @ {key}.mT * {scale}"`), or a function of an `attncli.ops.code.CodeCall` that returns
-them. PyTorch's names follow from NumPy's; where these are not enough an `attncli.ops.code.Code` has both.
+`code` is NumPy code as a person would write it: lines, the last being the value, with arguments, parameters and inner
+quantities in braces (`"{query} @ {key}.mT * {scale}"`). It may be a function of an `attncli.ops.code.CodeCall` that
+returns the lines. PyTorch's names follow from NumPy's; if that is not enough, an `attncli.ops.code.Code` has both.
 """
 
 from collections.abc import Callable, Mapping
@@ -54,7 +53,7 @@ class DecoratorOfKind(Protocol[K]):
 
 
 def _or_bare(decorator: Callable[K, Register]) -> DecoratorOfKind[K]:
-    """A decorator of functions that may be written without brackets."""
+    """A decorator that may be used without brackets."""
 
     @wraps(decorator)
     def with_or_without(*functions: Any, **fields: Any) -> Any:
@@ -68,7 +67,7 @@ def _or_bare(decorator: Callable[K, Register]) -> DecoratorOfKind[K]:
 
 
 class StructuralFunction(Protocol[P, R_co]):
-    """A function of plans, with its record as an attribute."""
+    """A function of plans, whose record is an attribute."""
 
     record: StructuralRecord
 
@@ -177,8 +176,8 @@ def context(
 ) -> Register:
     """Register a context: weights [… n m] and value [… m e] to one vector a query, [… n e] or [… n a].
 
-    `is_weighted_sum` says that the function is `weights @ value` and nothing else, so that tiles need not call it.
-    The keywords are fields of `attncli.ops.records.OperatorRecord`.
+    `is_weighted_sum` says that the function is exactly `weights @ value`, so that tiles need not call it. The keywords
+    are fields of `attncli.ops.records.OperatorRecord`.
 
     >>> from attncli import attention
     >>> @context(
@@ -213,9 +212,8 @@ def recurrence(
 ) -> Register:
     """Register a recurrence: query [… n d], key [… n d] and value [… n e] of each token to one vector a token, [… n e].
 
-    It has a state in place of scores and weights. It may read `decay` and `beta` [… n], `past_state` [… d e] and the
-    number `scale`, which is None where none is given.
-    The keywords are fields of `attncli.ops.records.OperatorRecord`.
+    It has a state instead of scores and weights. It may read `decay` and `beta` [… n], `past_state` [… d e] and the
+    number `scale`, which is None by default. The keywords are fields of `attncli.ops.records.OperatorRecord`.
 
     >>> import numpy as np
     >>> from attncli import attention
@@ -249,7 +247,7 @@ def difference(
     check: Callable[[OperatorUse], None] | None = None,
     derivatives: Derivatives | None = None,
 ) -> Register:
-    """Register a difference: parameters to the number λ, by which the second map of each pair is multiplied.
+    """Register a difference: parameters to the number λ, which multiplies the second map of each pair.
 
     The keywords are fields of `attncli.ops.records.OperatorRecord`.
 
@@ -285,11 +283,11 @@ def position(
 ) -> Register:
     """Register a position scheme.
 
-    `acts_on` says what it changes: "embeddings" (positions [n] and the number of features to vectors [n x], which are
-    added), "query_and_key" (x [n d] and positions [n] to [n d]), "products" (query, query_positions and key_positions
-    to numbers [n m] that are added to dot products), "scores" (query_positions [n] and key_positions [m] to a bias
-    [n m]; with an argument `heads`, their number or None, to [h n m]). Without it the arguments say.
-    The keywords are fields of `attncli.ops.records.OperatorRecord`.
+    `acts_on` says what it changes: "embeddings" (positions [n] and the number of features to summands [n x]),
+    "query_and_key" (x [n d] and positions [n] to [n d]), "products" (query, query_positions and key_positions to
+    summands of dot products [n m]), "scores" (query_positions [n] and key_positions [m] to a bias [n m]; with an
+    argument `heads`, their number or None, to [h n m]). By default it follows from the arguments. The keywords are
+    fields of `attncli.ops.records.OperatorRecord`.
 
     >>> from attncli import attention
     >>> @position(
@@ -327,8 +325,8 @@ def mask(
 ) -> Register:
     """Register a mask: query_positions [… n] and key_positions [m] to truths [… n m], true where a query sees a key.
 
-    With `key_bounds` blocks leave out the keys that no query sees; without it every key is looked at.
-    The keywords are fields of `attncli.ops.records.OperatorRecord`.
+    With `key_bounds` blocks skip the keys that no query sees; without it they evaluate every key. The keywords are
+    fields of `attncli.ops.records.OperatorRecord`.
 
     >>> from attncli import attention
     >>> @mask(
@@ -361,8 +359,8 @@ def norm(
 ) -> Register:
     """Register a norm: x [… n d] to vectors of a fixed size, [… n d], for the keys `qk_norm`, `value_norm` and others.
 
-    Its parameters that are arrays, such as a gain [d], are given to `qk_norm` twice: `query_gain` and `key_gain`.
-    The keywords are fields of `attncli.ops.records.OperatorRecord`.
+    `qk_norm` takes its array parameters, such as a gain [d], twice: `query_gain` and `key_gain`. The keywords are
+    fields of `attncli.ops.records.OperatorRecord`.
 
     >>> from attncli import attention
     >>> @norm(
@@ -427,7 +425,7 @@ def gate(
     check: Callable[[OperatorUse], None] | None = None,
     derivatives: Derivatives | None = None,
 ) -> Register:
-    """Register a gate: the projected x [… n u] to what the merged heads are multiplied by, [… n u].
+    """Register a gate: the projected x [… n u] to the factors of the merged heads, [… n u].
 
     The keywords are fields of `attncli.ops.records.OperatorRecord`.
 
@@ -459,8 +457,8 @@ def generator(
 ) -> Register:
     """Register a generator: a stream of random numbers and a shape to an array of that shape.
 
-    `is_drawn` says that it reads the stream, and so needs a `seed`.
-    The keywords are fields of `attncli.ops.records.OperatorRecord`.
+    `is_drawn` says that it reads the stream, so that it needs a `seed`. The keywords are fields of
+    `attncli.ops.records.OperatorRecord`.
 
     >>> import numpy as np
     >>> from attncli import Problem
@@ -484,7 +482,7 @@ def structural(
     is_boolean: bool = False,
     key_bounds: Callable[..., KeyBounds] | None = None,
 ) -> Callable[[Callable[P, R]], StructuralFunction[P, R]]:
-    """Hang a record on a function that plans use."""
+    """Attach a record to a function that plans use."""
 
     def decorate(function: Callable[P, R]) -> StructuralFunction[P, R]:
         made: Any = function

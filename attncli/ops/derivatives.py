@@ -1,4 +1,4 @@
-"""How gradients pass through functions: from the gradient of a result to those of its arguments."""
+"""Derivatives of functions: from the gradient of a result to the gradients of its arguments."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,14 +21,13 @@ Formula = str | Callable[[Mapping[str, str], Mapping[str, Any]], str]
 
 @dataclass(frozen=True, eq=False)
 class DerivativeRecord:
-    """What is known of the derivative of a function by one of its arguments.
+    """The record of a function's derivative by one of its arguments.
 
-    `reads` are the arguments, inner quantities and the result, as `forward`, that it gets besides the gradient of the
-    result, and `options` those of the function's options. `formula` names the arguments, the result and their gradients
-    by braces: `{d_scores} = {weights} ∘ …`; where it depends on what is given, it is a function of these symbols and of
-    the options. Worked lines are of one cell; arrays have all entries along the axes in `sums_over`. Without `by_hand`
-    the function is linear in the argument, from which the lines follow. `remark` says what is taken where there is no
-    derivative.
+    Besides the result's gradient it gets `reads`: arguments, inner quantities and, as `forward`, the result; and
+    `options` of the function. `formula` has the arguments, the result and their gradients in braces: `{d_scores} =
+    {weights} ∘ …`. If it depends on what is given, it is a function of these symbols and the options. Worked lines are
+    for one cell; arrays have all entries along the axes in `sums_over`. Without `by_hand` the function is linear in the
+    argument, and the lines follow from that. `remark` names the value taken where no derivative exists.
     """
 
     formula: Formula
@@ -37,17 +36,17 @@ class DerivativeRecord:
     sums_over: Letters = ()
     by_hand: Callable[..., list[str]] | None = None
     remark: str = ""
-    is_whole: bool = False  # the gradient has no axes but those of the argument, which does not broadcast
-    symbol: str = ""  # of a number among the options, by which it is the derivative; none of an array
-    code: Code | CodeRule | None = None  # what a person would write for it; None where nothing is known
-    is_recorded: bool = False  # read off a record of the function, as its lines and its code are
-    # Why one that is read off a record is not to be believed, by the shapes of what it reads and the options.
+    is_whole: bool = False  # the gradient has only the argument's axes; the argument does not broadcast
+    symbol: str = ""  # of a number among the options; empty for an array
+    code: Code | CodeRule | None = None  # code as a person would write it; None if unknown
+    is_recorded: bool = False  # it follows from a record of the function, like its lines and code
+    # Why a recorded one can't be trusted, given the shapes of its inputs and the options.
     objection: Callable[[Mapping[str, tuple[int, ...]], Mapping[str, Any]], str] | None = None
-    operator: str = ""  # the title of the one whose derivative it is, where that is read off a record
-    keeps_sign: bool = False  # whether a number that multiplies is fitted without a change of its sign
+    operator: str = ""  # the operator's title, if its derivative is recorded
+    keeps_sign: bool = False  # whether a fit keeps the sign of this factor
 
     def formula_with(self, symbols: Mapping[str, str], options: Mapping[str, Any]) -> str:
-        """The formula with these symbols, in which braces are replaced, and the remark."""
+        """The formula with these symbols in place of the braces, and the remark."""
         formula = self.formula if isinstance(self.formula, str) else self.formula(symbols, options)
         return formula.format_map(symbols) + (f"; {self.remark}" if self.remark else "")
 
@@ -55,44 +54,43 @@ class DerivativeRecord:
 class Derivative(Protocol):
     """The derivative of a function by one argument: a function of plans with its record.
 
-    It returns the gradient with the axes of the argument, and before them those of the result over which the argument
-    broadcasts.
+    It returns the gradient with the argument's axes, after the axes of the result along which the argument broadcasts.
     """
 
     @property
     def record(self) -> DerivativeRecord:
-        """What is known of it."""
+        """Its record."""
         ...
 
     def __call__(self, grad: Array, *args: Any, **kwargs: Any) -> Array:
-        """The gradient of the argument, from that of the result."""
+        """The argument's gradient, from the result's."""
         ...
 
 
 @dataclass(frozen=True)
 class NoDerivative:
-    """That a function has no derivative by an argument, and why: a gradient that reaches it is an error."""
+    """The reason why a function has no derivative by an argument: a gradient that reaches it is an error."""
 
     reason: str
 
 
 @dataclass(frozen=True, eq=False)
 class ByNumber:
-    """The symbol of a number that is a parameter, `{argument}`, and the formula of the derivative by it."""
+    """The symbol of a numeric parameter, `{argument}`, and the formula of the derivative by it."""
 
     symbol: str
     formula: Formula
-    keeps_sign: bool = False  # as of a derivative's record
+    keeps_sign: bool = False  # as in a derivative's record
 
 
-# By argument: None where it is no real number. Of a formula alone the derivative is read off a record of the function.
+# By argument; None if it is not a real number. A mere formula means that a record of the function gives the derivative.
 Derivatives = Mapping[str, Derivative | NoDerivative | Formula | ByNumber | None]
 
 
 def derivative(formula: Formula, **more: Any) -> Callable[[Callable[..., Array]], Derivative]:
     """A decorator: the function is the derivative with this formula; keywords are fields of its record.
 
-    It reads its arguments after the first, and takes those after `*` as options.
+    It reads the arguments after the first; those after `*` are options.
     """
 
     def decorate(function: Callable[..., Array]) -> Derivative:
@@ -110,13 +108,13 @@ def derivative(formula: Formula, **more: Any) -> Callable[[Callable[..., Array]]
 def derivative_by_number(symbol: str, formula: Formula, **more: Any) -> Callable[[Callable[..., Array]], Derivative]:
     """A decorator: the function is the derivative by a number among the options, which has this symbol.
 
-    It is one number, the sum over all that the function makes with it; `{argument}` is the number in formulas.
+    It is one number, summed over all uses; `{argument}` is the number in formulas.
     """
     return derivative(formula, symbol=symbol, sums_over=EVERY_PAIR, is_whole=True, **more)
 
 
 def sum_products(grad: Array, x: Array) -> Array:
-    """The sum of the products of gradients and numbers, without those whose gradient is 0: these may be infinite.
+    """The sum of gradients times numbers; a gradient of 0 is left out, as its number may be infinite.
 
     >>> float(sum_products(np.array([0.0, 2.0]), np.array([-np.inf, 3.0])))
     6.0
@@ -126,13 +124,13 @@ def sum_products(grad: Array, x: Array) -> Array:
 
 
 def computed_products(write: ArithmeticWriter, name: str, grad: Array, x: Array) -> Computed:
-    """The line of `sum_products`, by a name."""
+    """The line of `sum_products`, with a name."""
     counts = grad != 0
     return write.computed(name, products(grad[counts], x[counts]) if counts.any() else products([0], [0]))
 
 
 def add_rows(grad: Array, rows: Array, count: int) -> Array:
-    """The gradient of a table of which rows were looked up: [… n x] and [… n] to [… count x], equal rows added.
+    """The gradient of a table after a look-up of rows: [… n x] and [… n] to [… count x], summed for equal rows.
 
     >>> add_rows(np.array([[1.0], [2.0], [4.0]]), np.array([1, 0, 1]), 3).tolist()
     [[2.0], [5.0], [0.0]]
@@ -156,13 +154,13 @@ def _add_at(grad: Array, rows: Array, count: int) -> Array:
 
 
 def _sum_lines(write: ArithmeticWriter, result: Any, **gradients: Any) -> list[str]:
-    """The gradients of one cell or vector, and their sum; no lines of matrices."""
+    """The gradients of one cell or vector, and their sum; matrices have no lines."""
     return [] if np.ndim(result) > 1 else [write.equation(total(gradients.values()), result, letter="x")]
 
 
 @derivative("the sum of {d_result}", by_hand=_sum_lines, code=lambda call: " + ".join(call.variables.values()))
 def add_all(**gradients: Array) -> Array:
-    """The sum of the gradients that reach a step by different ways."""
+    """The sum of the gradients that reach a step by different paths."""
     first, *others = gradients.values()
     for other in others:
         first = first + other
@@ -171,5 +169,5 @@ def add_all(**gradients: Array) -> Array:
 
 @derivative("{d_argument} = {d_result}", code="{grad}")
 def unchanged(grad: Array) -> Array:
-    """The gradient as it is."""
+    """The gradient, unchanged."""
     return grad

@@ -1,4 +1,4 @@
-"""Differences of maps: the weights of one head of each pair, less λ times those of the other, and values of pairs."""
+"""Differences of maps: the first head's weights of each pair, minus λ times the second's; and the values of pairs."""
 
 import math
 from typing import Annotated, Any
@@ -15,7 +15,7 @@ VECTORS = ("lambda_q1", "lambda_k1", "lambda_q2", "lambda_k2")
 
 
 def initial_lambda(lambda_init: float | None = None, layer: int | None = None) -> Any:
-    """The number λ_init: that of a layer, counted from 0, where one is given; 0 where neither is.
+    """The number λ_init, as given or from the layer, counted from 0; by default 0.
 
     >>> round(initial_lambda(layer=0), 4), initial_lambda(0.5), initial_lambda()
     (0.2, 0.5, 0.0)
@@ -71,7 +71,7 @@ def differential_by_hand(
 def _formula(
     lambda_full: float | None = None, lambda_init: float | None = None, layer: int | None = None, **vectors: bool
 ) -> str:
-    """λ as it was given, or as it is made."""
+    """λ as given, or how it is computed."""
     if lambda_full is not None:
         return f"λ = {format_value(lambda_full)}"
     if lambda_init is None and layer is None:
@@ -81,7 +81,7 @@ def _formula(
 
 
 def check_differential(use: OperatorUse) -> None:
-    """Raise AttnError where λ is not given, given twice, or made of only some of its vectors."""
+    """Raise AttnError if λ is missing or given twice, or has only some of its vectors."""
     given = [name for name in VECTORS if use.parameters.get(name) is not None]
     starts = [name for name in ("lambda_init", "layer") if use.parameters.get(name) is not None]
     missing = [name for name in VECTORS if name not in given]
@@ -89,13 +89,13 @@ def check_differential(use: OperatorUse) -> None:
         raise AttnError(f"needs {missing[0]} too", hint=f"give {', '.join(VECTORS)}, or none of them")
     if use.parameters.get("lambda_full") is not None:
         if given:
-            message = "λ is a number, and would be made of vectors too"
+            message = "λ is given both as a number and by vectors"
             raise AttnError(message, where="lambda_full", hint=f"leave out lambda_full, or {', '.join(given)}")
     elif not starts:
-        hint = "give a number, lambda_full, or lambda_init or layer, with which λ begins"
+        hint = "give a number, lambda_full; or the initial λ by lambda_init or layer"
         raise AttnError("λ is not given", hint=hint)
     if len(starts) == 2:
-        raise AttnError("lambda_init is that of a layer, which is given too", hint="leave out one of them")
+        raise AttnError("both lambda_init and layer give the initial λ", hint="leave out one of them")
 
 
 @difference(
@@ -133,9 +133,9 @@ def differential(
 ) -> Array:
     """How much of the second map of each pair of heads is subtracted from the first: λ.
 
-    λ is a number, `lambda_full`, or made of four vectors and `lambda_init`; that of a `layer`, counted from 0, is
-    0.8 − 0.6 exp(−0.3 layer). Where either is given, the context of each pair is multiplied by 1 − λ_init, after its
-    norm.
+    λ is a number, `lambda_full`, or follows from four vectors and `lambda_init`. A `layer`, counted from 0, has the
+    λ_init 0.8 − 0.6 exp(−0.3 layer). If either is given, the context of each pair is multiplied by 1 − λ_init, after
+    its norm.
 
     >>> differential(lambda_full=0.5).item(), differential(lambda_init=0.8).item()
     (0.5, 0.8)
@@ -170,7 +170,7 @@ def take_heads(x: Array, *, pairs: str, which: int) -> Array:
     derivatives={"x": "{d_x}: the features of {d_result} shared between the heads of each pair again"},
 )
 def pair_heads(x: Array, *, pairs: str) -> Array:
-    """The features of both heads of each pair side by side: [… g m e] to half as many heads of 2 e features.
+    """Each pair's features, concatenated: [… g m e] to half as many heads of 2 e features.
 
     >>> pair_heads(np.array([[[1]], [[2]], [[3]], [[4]]]), pairs="neighbours").tolist()
     [[[1, 2]], [[3, 4]]]
@@ -186,7 +186,7 @@ def pair_heads(x: Array, *, pairs: str) -> Array:
     }
 )
 def subtract_map(first: Array, second: Array, factor: Array) -> Array:
-    """The first map less the second, λ times.
+    """The first map minus λ times the second.
 
     >>> subtract_map(np.array([[0.5, 0.5]]), np.array([[0.25, 0.75]]), np.array(2.0)).tolist()
     [[0.0, -1.0]]
@@ -198,7 +198,7 @@ def subtract_map(first: Array, second: Array, factor: Array) -> Array:
 def _scaled_by_hand(
     write: ArithmeticWriter, x: Array, result: Any, *, lambda_init: float | None = None, layer: int | None = None
 ) -> list[str]:
-    """One row of the context, 1 − λ_init times."""
+    """One row of the context, times 1 − λ_init."""
     lines, term = _initial_term(write, lambda_init, layer)
     factor = write.computed("1 − λ_init", 1 - term)
     name = f"(1 − λ_init) {write.symbol('x')}({write.query})"
@@ -207,7 +207,7 @@ def _scaled_by_hand(
 
 @structural(by_hand=_scaled_by_hand, derivatives={"x": "{d_x} = (1 − λ_init) {d_result}"})
 def scale_context(x: Array, *, lambda_init: float | None = None, layer: int | None = None) -> Array:
-    """The context times 1 − λ_init, so that its gradients are of the size that those of one map have.
+    """The context times 1 − λ_init: its gradients then have the size of a single map's.
 
     >>> scale_context(np.array([[2.0, 4.0]]), lambda_init=0.5)
     array([[1., 2.]])

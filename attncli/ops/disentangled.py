@@ -20,16 +20,16 @@ from attncli.ops.relative_keys import (
     projected,
 )
 
-MIN_ROWS_OF_BUCKETS = 8  # of a table: two buckets of one distance each on either side, and two that are wider
-ROUNDING = 1e-9  # of a logarithm: a step above a whole number by less is that number
+MIN_ROWS_OF_BUCKETS = 8  # in a table: two buckets of one distance on either side, and two wider ones
+ROUNDING = 1e-9  # of a logarithm: less above a whole number counts as that number
 
 
 Terms = Literal["both", "c2p", "p2c"]
-SCORES_OF_TERMS: Mapping[str, int] = {"both": 3, "c2p": 2, "p2c": 2}  # that are added up, with that of content
+SCORES_OF_TERMS: Mapping[str, int] = {"both": 3, "c2p": 2, "p2c": 2}  # terms of a score, with content to content
 
 
 def check_disentangled(use: OperatorUse) -> None:
-    """Raise AttnError where the rows of the table are not distances, or have another width than the queries."""
+    """Raise AttnError if the table's rows are not distances, or not as wide as the queries."""
     rows, farthest = use.parameters["table"].shape[-2], use.parameters.get("max_distance")
     if rows % 2:
         hint = "expected an even number: as many distances below 0 as from 0 on"
@@ -44,9 +44,9 @@ def check_disentangled(use: OperatorUse) -> None:
 
 
 def distance_bucket(distance: Array, rows: int, max_distance: int | None) -> Array:
-    """The bucket of a distance i − j, negative for later keys: itself without `max_distance` or where it is small.
+    """The bucket of a distance i − j, negative for later keys; without `max_distance` the distance itself.
 
-    Half of the buckets of either side have one distance each; the others are wider and wider up to `max_distance`.
+    On either side half of the buckets have one distance each; the others grow wider up to `max_distance`.
 
     Source: He et al. 2020, their code, make_log_bucket_position.
 
@@ -63,7 +63,7 @@ def distance_bucket(distance: Array, rows: int, max_distance: int | None) -> Arr
 
 
 def distance_row(query_positions: Array, key_positions: Array, rows: int, max_distance: int | None) -> Array:
-    """The row of a table for each query and key [… n m]: that of distance −r/2 is the first; others get the ends.
+    """The row of a table for each query and key [… n m]: the first is distance −r/2; farther ones get the ends.
 
     >>> distance_row(np.array([0, 2]), np.arange(3), rows=4, max_distance=None).tolist()
     [[2, 1, 0], [3, 3, 2]]
@@ -74,7 +74,7 @@ def distance_row(query_positions: Array, key_positions: Array, rows: int, max_di
 
 
 def _disentangled_formula(**given: Any) -> str:
-    """The terms that there are."""
+    """The terms in force."""
     terms = {"c2p": "Qᵢ·Kᴿ(δ)", "p2c": "Kⱼ·Qᴿ(δ)"}
     kept = [term for term in terms if _has(given.get("terms", "both"), term)]
     vectors = []
@@ -129,7 +129,7 @@ def disentangled_by_hand(
 
 
 def _has(terms: str, term: str) -> bool:
-    """Whether a term is among those that are added."""
+    """Whether a term is added."""
     return terms in ("both", term)
 
 
@@ -180,11 +180,11 @@ def disentangled(
 ) -> Array:
     """A key and a query for each distance: queries are multiplied by the one, keys by the other.
 
-    A query's own scaled score is over √(3 d), since three numbers are added: content to content, content to position
-    (c2p), position to content (p2c); with one of the latter it is √(2 d). The rows of the table are the distances i − j
-    from −r/2 to r/2 − 1, those beyond get the ends. With `max_distance` they are buckets, wider for farther keys. The
-    matrices make keys and queries of each head of them, [x d] or [h x d]; a matrix [x h·d] of all heads is split.
-    Where a model shares its projections (share_att_key) they are w_k and w_q once more.
+    Scores are divided by √(3 d), since three numbers are added: content to content, content to position (c2p), position
+    to content (p2c); with only one of the latter by √(2 d). The table's rows are the distances i − j from −r/2 to r/2 −
+    1; farther ones get the ends. With `max_distance` they are buckets, wider for farther keys. The matrices project
+    them to each head's keys and queries, [x d] or [h x d]; a matrix [x h·d] of all heads is split. If a model shares
+    its projections (share_att_key), pass w_k and w_q again.
 
     >>> table, positions = np.array([[9, 9], [0, 1], [0, 0], [1, 0]]), np.arange(2)
     >>> disentangled(np.array([[1, 2], [3, 1]]), np.eye(2, dtype=int), positions, positions, table=table)

@@ -1,20 +1,20 @@
 """Distances between queries and keys, [… n d] and [… m d] to [… n m], and the scores by them.
 
-A distance is a sum over features, of differences or expanded.
+A distance is a sum over features: of differences, or expanded.
 
-Of many vectors distances are expanded, into sums of which those of pairs cost little:
-‖q − k‖² = ‖q‖² + ‖k‖² − 2 q·k, where the last is a product of matrices, and |q − k| = 2 max(q, k) − q − k.
-Expansions cancel where q and k are nearer to each other than to the origin. Hence:
+For many vectors distances are expanded into cheaper sums: ‖q − k‖² = ‖q‖² + ‖k‖² − 2 q·k, whose last term is a matrix
+product, and |q − k| = 2 max(q, k) − q − k. Expansions cancel if q and k are nearer to each other than to the origin.
+Hence:
 
-- Both are moved first, so that the mean c of the keys is the origin: q' = q − c, k' = k − c. That changes no distance,
-  and takes away what all vectors have in common, such as an offset of 10⁸.
-- Let N be ‖q'‖² + ‖k'‖², of absolute distances ‖q'‖₁ + ‖k'‖₁, and u the unit of rounding. The error of an expansion is
-  at most 2 (d + 4) u N: 4 u N from rounding q' and k', 2 (d + 2) u N from the norms, the product and the sums. Of
-  absolute distances it is at most (3 d + 5) u N. So where an expansion is at least N / LOSS, its relative error is at
-  most LOSS times as many u. That of added differences is at most (d + 2) u. The largest errors that occur are alike,
-  a few u: terms of both signs make small sums, with small errors, while a sum of squares grows.
-- Every other cell is computed from the differences. So equal vectors have the distance 0; and an expansion in which
-  anything overflows, loses digits to underflow, or is not a number, is never kept.
+- Both are shifted first, so that the mean c of the keys is the origin: q' = q − c, k' = k − c. No distance changes,
+and a common offset disappears, such as 10⁸.
+- Let N be ‖q'‖² + ‖k'‖², for absolute distances ‖q'‖₁ + ‖k'‖₁, and u the unit of rounding. The error of an expansion
+is at most 2 (d + 4) u N: 4 u N from rounding q' and k', 2 (d + 2) u N from the norms, the product and the sums. For
+absolute distances it is at most (3 d + 5) u N. So if an expansion is at least N / LOSS, its relative error is at most
+LOSS times as many u. Summed differences have at most (d + 2) u. Measured errors are alike, a few u: terms of both
+signs make small sums, with small errors, while a sum of squares grows.
+- Every other cell is computed from the differences. So equal vectors have the distance 0, and no expansion is kept that
+overflows, loses digits to underflow, or is not a number.
 """
 
 from collections.abc import Callable
@@ -27,19 +27,18 @@ from attncli.ops.recording.stable import quotient, stable
 from attncli.ops.records import Positive, Quantity, Tap, no_tap, reused
 
 LOSS = 4
-MIN_DIFFERENCES = 2**16  # of all pairs and features: fewer take less time than an expansion, in one array
-MIN_ROWS = 4  # of queries and of keys, likewise
-MIN_SQUARES, MIN_ABSOLUTE = 16, 32  # features of a pair, likewise
-MAX_PAIRS = 1 / 4  # of all cells: so many are computed pair by pair in less time than all of them by differences
-PAIRS = 2**12  # computed at once
-ADDED_FIRST = 16  # features, whose sum is then added to those of the others
-# Tables are computed in sections: smaller ones would stay in a core's own cache, but leave workers waiting for the
-# interpreter.
-CELLS, MIN_KEYS = 2**18, 512  # of a section whose differences are added up feature by feature
-MAXIMA, MIN_KEYS_OF_MAXIMA = 2**18, 128  # of a section whose maxima, of all pairs and features, are added up at once
-FEATURES = 64  # of these maxima, at most
-MANY_QUERIES = 16  # so many read every key often enough for a copy of the keys
-MANY_KEYS = 512  # so many read every query often enough, likewise
+MIN_DIFFERENCES = 2**16  # pairs times features: below this one array is faster than an expansion
+MIN_ROWS = 4  # of queries and of keys: likewise
+MIN_SQUARES, MIN_ABSOLUTE = 16, 32  # features of a pair: likewise
+MAX_PAIRS = 1 / 4  # of all cells: up to this share, pair by pair is faster than differences for all
+PAIRS = 2**12  # per call
+ADDED_FIRST = 16  # features with a sum of their own, which is then added to the others'
+# Cells in a section of a table: smaller sections would fit a core's own cache, but make threads wait for the GIL.
+CELLS, MIN_KEYS = 2**18, 512  # when differences are summed feature by feature
+MAXIMA, MIN_KEYS_OF_MAXIMA = 2**18, 128  # when the maxima of all pairs and features are summed at once
+FEATURES = 64  # at most, per section of maxima
+MANY_QUERIES = 16  # from here on a copy of the keys pays
+MANY_KEYS = 512  # from here on a copy of the queries pays
 
 Expand = Callable[[Array, Array], tuple[Array, Array, Array]]
 
@@ -47,7 +46,7 @@ Expand = Callable[[Array, Array], tuple[Array, Array, Array]]
 def squared_distances(query: Array, key: Array) -> Array:
     """The squared Euclidean distances, `‖q − k‖²`.
 
-    Exactly 0 where query and key are equal.
+    Exactly 0 if query and key are equal.
 
     >>> squared_distances(np.array([[1.0, 2.0]]), np.array([[1.0, 4.0], [4.0, 6.0]]))
     array([[ 4., 25.]])
@@ -63,7 +62,7 @@ def squared_distances(query: Array, key: Array) -> Array:
 def absolute_distances(query: Array, key: Array) -> Array:
     """The sums of absolute differences, `‖q − k‖₁`.
 
-    Exactly 0 where query and key are equal.
+    Exactly 0 if query and key are equal.
 
     >>> absolute_distances(np.array([[1.0, 2.0]]), np.array([[1.0, 4.0], [4.0, 6.0]]))
     array([[2., 7.]])
@@ -77,17 +76,17 @@ def absolute_distances(query: Array, key: Array) -> Array:
 
 
 def _distances(function: "np.ufunc", query: Array, key: Array, expand: Expand, min_features: int) -> Array:
-    """The sums over features of `function(q − k)`: of many pairs and features expanded, where that is exact enough."""
+    """The sums over features of `function(q − k)`: for many pairs and features expanded, where that is exact enough."""
     (queries, features), keys = query.shape[-2:], key.shape[-2]
     are_many = min(queries, keys) >= MIN_ROWS and features >= min_features and query.size * keys >= MIN_DIFFERENCES
     if not are_many or query.dtype != key.dtype or query.dtype not in (np.float32, np.float64):
         return _sum_over_features(function, query, key)
-    with np.errstate(all="ignore"):  # what overflows is not kept
+    with np.errstate(all="ignore"):  # an overflow is not kept
         origin = key.mean(axis=-2, keepdims=True)
         table, query_norms, key_norms = expand(query - origin, key - origin)
         from_query, from_key = _least_exact(query_norms), _least_exact(key_norms).mT
         if (table.min(axis=-2, keepdims=True) >= from_key + from_query.max(axis=-2, keepdims=True)).all():
-            return table  # along queries the least are found in half the time that they take along keys
+            return table  # the minima along queries take half the time of those along keys
         is_exact = table >= from_query + from_key
     cancelled = is_exact.size - np.count_nonzero(is_exact)
     if cancelled > MAX_PAIRS * is_exact.size:
@@ -98,9 +97,9 @@ def _distances(function: "np.ufunc", query: Array, key: Array, expand: Expand, m
 
 
 def _least_exact(norms: Array) -> Array:
-    """What a norm adds to the least expansion that is exact enough; NaN, so that none is, where that might overflow.
+    """A norm's summand in the bound below which an expansion is too inexact; NaN (no expansion) if it might overflow.
 
-    The addend that remains for norms of 0 keeps out what lost digits to underflow.
+    The constant keeps the bound above 0, so that underflow fails it too.
     """
     limits = np.finfo(norms.dtype)
     return np.where(norms < limits.max / 16, norms / LOSS + limits.tiny / limits.eps, np.nan)
@@ -109,7 +108,7 @@ def _least_exact(norms: Array) -> Array:
 def _expand_squares(query: Array, key: Array) -> tuple[Array, Array, Array]:
     """‖q‖² + ‖k‖² − 2 q·k [… n m], ‖q‖² [… n 1] and ‖k‖² [… m 1]."""
     query_norms, key_norms = (np.vecdot(x, x)[..., None] for x in (query, key))
-    # As the last columns of the factors: no sums but the last two are as large as the norms.
+    # The norms are the last columns of the factors: only the last two sums are as large as they.
     left = np.concatenate([query * -2, query_norms, np.ones_like(query_norms)], axis=-1)
     right = np.concatenate([key, np.ones_like(key_norms), key_norms], axis=-1)
     return left @ right.mT, query_norms, key_norms
@@ -126,7 +125,7 @@ def _expand_absolute(query: Array, key: Array) -> tuple[Array, Array, Array]:
     for rows in _slices(query.shape[-2], height):
         for features in _slices(query.shape[-1], FEATURES):
             numbers = query[..., rows, features, None]
-            if are_many:  # maxima of two arrays without gaps take half the time of maxima of one number and a row
+            if are_many:  # maxima of two contiguous arrays take half the time of maxima of a number and a row
                 numbers = np.broadcast_to(numbers, (*numbers.shape[:-1], width)).copy()
             for keys, by_feature in parts:
                 others = by_feature[..., None, features, :]
@@ -138,11 +137,10 @@ def _expand_absolute(query: Array, key: Array) -> tuple[Array, Array, Array]:
 
 
 def _sum_over_features(function: "np.ufunc", query: Array, key: Array) -> Array:
-    """The sum over features of `function(q − k)`: of few differences at once, else one section of the table at a time.
+    """The sum over features of `function(q − k)`: at once for few differences, else one section of the table at a time.
 
-    A feature is added at a time. Some of them are added first, and then their sum to the others': the fewer sums are
-    large, the less is rounded. The order is the same in parts of any size, so that equal keys in different tiles are at
-    equal distances.
+    Features are added one by one, in groups whose sums are then added: fewer large sums round less. The order is the
+    same for sections of any size, so that equal keys in different tiles have equal distances.
     """
     if _are_few(query, key):
         return _sum_at_once(function, query, key)
@@ -164,14 +162,14 @@ def _sum_over_features(function: "np.ufunc", query: Array, key: Array) -> Array:
 
 
 def _are_few(query: Array, key: Array) -> bool:
-    """Whether so few differences are added that they fit in one array; of one pair features would be added in pairs."""
+    """Whether the differences are few enough for one array; for a single pair NumPy would add features in pairs."""
     (queries, features), keys = query.shape[-2:], key.shape[-2]
-    others = keys if query.shape[:-2] == key.shape[:-2] else key.size // max(features, 1)  # of a query, at most
+    others = keys if query.shape[:-2] == key.shape[:-2] else key.size // max(features, 1)  # per query, at most
     return bool(queries * keys > 1 and query.size * others < MIN_DIFFERENCES and features == key.shape[-1])
 
 
 def _sum_at_once(function: "np.ufunc", query: Array, key: Array) -> Array:
-    """The sum over features of `function(q − k)`, from one array [… d n m]: features are added one by one."""
+    """The sum over features of `function(q − k)`, from one array [… d n m], feature by feature."""
     differences = query.mT.copy()[..., :, :, None] - key.mT.copy()[..., :, None, :]
     terms = function(differences, out=differences)
     table: Array = terms[..., :ADDED_FIRST, :, :].sum(axis=-3)
@@ -181,12 +179,12 @@ def _sum_at_once(function: "np.ufunc", query: Array, key: Array) -> Array:
 
 
 def _by_feature(key: Array, queries: int) -> Array:
-    """The keys as [… d m]: for many queries with the numbers of each feature side by side."""
+    """The keys as [… d m]; for many queries a copy with each feature contiguous."""
     return key.mT.copy() if queries >= MANY_QUERIES else key.mT
 
 
 def _part_lengths(shape: tuple[int, ...], cells: int, min_keys: int) -> tuple[int, int]:
-    """How many queries and keys the parts of a table [… n m] have, of about so many cells with the axes before."""
+    """The queries and keys of a section of a table [… n m]: about so many cells, with the axes before."""
     *before, queries, keys = shape
     cells = max(cells // max(prod(before), 1), 1)
     width = max(min_keys, cells // max(queries, 1))
@@ -194,14 +192,14 @@ def _part_lengths(shape: tuple[int, ...], cells: int, min_keys: int) -> tuple[in
 
 
 def _slices(length: int, step: int) -> list[slice]:
-    """The parts of an axis, of so many numbers each."""
+    """The slices of an axis, of so many numbers each."""
     return [slice(first, first + step) for first in range(0, length, step)]
 
 
 def _recompute(function: "np.ufunc", table: Array, cells: Array, query: Array, key: Array) -> None:
-    """Compute those cells of a table of distances [… n m] from the differences, pair by pair.
+    """Compute these cells of a table of distances [… n m] from the differences, pair by pair.
 
-    Each pair is summed by itself, in the same order: among these pairs equal keys are at equal distances.
+    Each pair is summed by itself, in the same order: equal keys among these pairs have equal distances.
     """
     before, (rows, columns) = table.shape[:-2], table.shape[-2:]
     queries, keys = (x.reshape(-1, x.shape[-1]) for x in (query, key))
@@ -209,20 +207,20 @@ def _recompute(function: "np.ufunc", table: Array, cells: Array, query: Array, k
     numbers, ones = np.flatnonzero(cells), np.ones(query.shape[-1], table.dtype)
     for first in range(0, len(numbers), PAIRS):
         some = numbers[first : first + PAIRS]
-        row = some // columns  # with the product below it takes a third of the time of `divmod`
+        row = some // columns  # with the product below a third of the time of `divmod`
         column = some - row * columns
         if len(first_query) > 1:
             part = row // rows
             row, column = row - part * rows + first_query[part], column + first_key[part]
         differences = queries.take(row, axis=0)
         differences -= keys.take(column, axis=0)
-        is_square = function is np.square  # a vector's product with itself is its sum of squares
+        is_square = function is np.square  # a vector's product with itself is the sum of squares
         terms, factors = (differences, differences) if is_square else (function(differences, out=differences), ones)
         table.put(some, np.vecdot(terms, factors))
 
 
 def _first_rows(shape: tuple[int, ...], before: tuple[int, ...]) -> Array:
-    """For each table on the axes `before`, the number of the row of an array [… n d] at which its own rows begin."""
+    """For each table on the axes `before`, the first of its rows in an array [… n d], as a row number."""
     *own, rows, _ = shape
     return np.broadcast_to(np.arange(prod(own)).reshape(own) * rows, before).reshape(-1)
 
@@ -237,7 +235,7 @@ SQUARED_DISTANCES = Quantity(
 
 
 def _towards(factors: Array, left: Array, right: Array) -> Array:
-    """The differences of one vector of `left` [… a d] from those of `right` [… b d], times factors [… a b]: [… a d]."""
+    """The differences of each vector of `left` [… a d] from all of `right` [… b d], times factors [… a b]: [… a d]."""
     sums: Array = stable(
         lambda factors, left, right: _summed(factors, right[..., None, :, :] - left[..., :, None, :]),
         lambda factors, left, right: factors @ right - factors.sum(axis=-1, keepdims=True) * left,
@@ -252,7 +250,7 @@ def _summed(factors: Array, pairs: Array) -> Array:
     return sums
 
 
-# Derivatives by vectors are by hand: blocks call them, and those of all pairs and features need more memory.
+# Derivatives by vectors are written by hand: blocks call them, and recorded ones need memory for all pairs' features.
 @derivative("{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ ({key}ⱼ − {query}ᵢ) / σ²")
 def gaussian_query(grad: Array, query: Array, key: Array, *, sigma: float) -> Array:
     """The gradient of the queries: towards each key, by the gradient of its score."""
@@ -265,7 +263,7 @@ def gaussian_key(grad: Array, query: Array, key: Array, *, sigma: float) -> Arra
     return _towards(grad.mT, key, query) / sigma**2
 
 
-# By the width they are by hand too: of the scores themselves they are shorter.
+# Derivatives by the width too: written with the scores they are shorter.
 @derivative_by_number("σ", "{d_argument} = −2 Σ {d_result}ᵢⱼ {result}ᵢⱼ / {argument}")
 def gaussian_sigma(grad: Array, forward: Array, *, sigma: float) -> Array:
     """The gradient of the width: a wider bell lifts every score, the farther a key the more."""
@@ -292,7 +290,7 @@ def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_t
     array([[ -8., -50.]])
     """
     squared = tap("squared_distances", squared_distances(query, key))
-    width = 2 * np.square(sigma)  # of a number of Python's it overflows
+    width = 2 * np.square(sigma)  # the square of a Python number would raise an error when it overflows
     scores: Array = np.divide(squared, -width, out=reused(squared, tap))
     return scores
 
@@ -308,7 +306,7 @@ def _signs(factors: Array, left: Array, right: Array) -> Array:
 
 
 def _signs_by_feature(factors: Array, left: Array, right: Array) -> Array:
-    """The same, of one feature after another: of all at once the memory would be d times that of the scores."""
+    """The same, one feature after another: all at once would take d times the memory of the scores."""
     columns = [
         (factors * np.sign(right[..., None, :, feature] - left[..., :, None, feature])).sum(axis=-1)
         for feature in range(left.shape[-1])

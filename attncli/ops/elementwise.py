@@ -12,11 +12,11 @@ from attncli.ops.decorators import structural
 from attncli.ops.derivatives import ByNumber, NoDerivative, add_rows, derivative, unchanged
 from attncli.ops.records import format_value
 
-MAX_FEATURES = 2**20  # of a head, in a scale of 1/√d
+MAX_FEATURES = 2**20  # of a head, for a scale of 1/√d
 
 
 def _scale_code(scores: str, scale: Any) -> str:
-    """A quotient by √d where the scale is that of a whole number; otherwise a product."""
+    """A quotient by √d if d is a whole number for this scale; otherwise a product."""
     number = float(scale)
     features = round(number**-2) if number > 0 and number**-2 < MAX_FEATURES else 0
     return f"{scores} / np.sqrt({features})" if features and number == features**-0.5 else f"{scores} * {{scale}}"
@@ -75,7 +75,7 @@ def add(left: Array, right: Array) -> Array:
     lambda _symbols, options: f"{{d_scores}}ᵢⱼ = {{d_result}}ᵢⱼ (1 − ({{result}}ᵢⱼ / {format_value(options['cap'])})²)"
 )
 def softcap_scores(grad: Array, forward: Array, *, cap: float) -> Array:
-    """The gradient of scores that are capped: 1 − tanh² of the score before the mask."""
+    """The gradient of capped scores: times 1 − tanh² of the score before the mask."""
     return grad * (1 - (forward / cap) ** 2)
 
 
@@ -86,7 +86,7 @@ def softcap_scores(grad: Array, forward: Array, *, cap: float) -> Array:
     }
 )
 def softcap(scores: Array, *, cap: float) -> Array:
-    """`cap · tanh(scores / cap)`: from −cap to cap, nearly unchanged where scores are small.
+    """`cap · tanh(scores / cap)`: from −cap to cap, nearly unchanged for small scores.
 
     Source: Gemma Team 2024 (Gemma 2), §2, logit soft-capping.
 
@@ -109,7 +109,7 @@ def clip(x: Array, *, limit: float) -> Array:
 
 
 def round_to_by_hand(write: ArithmeticWriter, x: Any, result: Any, *, decimals: int) -> list[str]:
-    """A number, or one vector, and what it is rounded to."""
+    """A number, or one vector, and its rounded value."""
     return [f"{write(x)} to {count_of(decimals, 'decimal')}: {write(result)}"]
 
 
@@ -119,7 +119,7 @@ def round_to_by_hand(write: ArithmeticWriter, x: Any, result: Any, *, decimals: 
     code=Code("np.round({x}, {decimals})", "torch.round({x}, decimals={decimals})"),
 )
 def round_to(x: Array, *, decimals: int) -> Array:
-    """The numbers of an array with so many decimals, a half to the even one.
+    """Round an array to so many decimals, ties to even.
 
     >>> round_to(np.array([0.125, 0.375, 2.0]), decimals=2)
     array([0.12, 0.38, 2.  ])
@@ -128,10 +128,9 @@ def round_to(x: Array, *, decimals: int) -> Array:
 
 
 def table_cells(table: Array, query_rows: Array, key_positions: Array, *, fill: float) -> Array:
-    """The cells of a table [… q t] that the user gives, for some queries [n] and keys [m]: [… n m].
+    """The cells of the user's table [… q t] for some queries [n] and keys [m]: [… n m].
 
-    A table of one row serves every query; `fill` is in the columns that it lacks. The result is a view where the
-    indices are ranges of whole numbers.
+    A table of one row serves every query; missing columns have `fill`. For ranges of indices the result is a view.
 
     >>> table_cells(np.array([[1, 2], [3, 4]]), np.array([1]), np.arange(3), fill=0)
     array([[3, 4, 0]])
@@ -147,15 +146,15 @@ def table_cells(table: Array, query_rows: Array, key_positions: Array, *, fill: 
 
 
 def _as_slice(index: Any) -> Any:
-    """An index as a slice where it is a range of whole numbers: such cells of a table need not be copied."""
-    if not isinstance(index, np.ndarray):  # one that is recorded is any index
+    """An index as a slice if it is a range of whole numbers: then no cells are copied."""
+    if not isinstance(index, np.ndarray):  # a recorded one may be any index
         return index
     is_range = len(index) == index[-1] - index[0] + 1 and bool((index[1:] - index[:-1] == 1).all())
     return slice(int(index[0]), int(index[-1]) + 1) if is_range else index
 
 
 def _bias_code(call: CodeCall) -> str:
-    """The scores and the cells of the table, in which −∞ counts as 0."""
+    """The scores plus the cells of the table, in which −∞ counts as 0."""
     cells, table = cells_code(call, "np.zeros({})"), call.values.get("table")
     if table is not None and all_finite(table):
         return f"{{scores}} + {cells}"
@@ -163,7 +162,7 @@ def _bias_code(call: CodeCall) -> str:
 
 
 def _bias_gradient_code(call: CodeCall) -> str:
-    """The gradients of the cells that read each number; 0 where it is −∞."""
+    """The gradients of the cells that read each number; 0 for −∞."""
     rows, columns = call.shapes["table"][-2:]
     queries, keys = call.shapes["grad"][-2:]
     found, code = call.values.get("query_rows"), "{grad}"
@@ -181,7 +180,7 @@ def _bias_gradient_code(call: CodeCall) -> str:
 
 @derivative("{d_table}: the sums of {d_result} over the cells that read each number", code=_bias_gradient_code)
 def add_bias_table(grad: Array, table: Array, query_rows: Array, key_positions: Array) -> Array:
-    """The gradient of the user's numbers: of each the sum over the pairs that read it; 0 where it is −∞."""
+    """The gradient of the user's numbers: the sum over the pairs that read each; 0 for −∞."""
     rows, columns = table.shape[-2:]
     has_column = key_positions < columns
     of_rows = add_rows(grad[..., has_column], query_rows if rows > 1 else np.zeros_like(query_rows), rows)
@@ -189,7 +188,7 @@ def add_bias_table(grad: Array, table: Array, query_rows: Array, key_positions: 
     return np.where(np.isneginf(table), 0, whole)
 
 
-# By hand, as it has the axes of batch items and heads, whose sum is a step of its own.
+# By hand, because it has the axes of batch items and heads, whose sum is a step of its own.
 @structural(
     derivatives={
         "scores": unchanged,
@@ -200,7 +199,7 @@ def add_bias_table(grad: Array, table: Array, query_rows: Array, key_positions: 
     code=_bias_code,
 )
 def add_bias(scores: Array, table: Array, query_rows: Array, key_positions: Array) -> Array:
-    """The scores and the user's own numbers; where those are −∞ the key is masked, and nothing is added.
+    """The scores plus the user's numbers; −∞ masks the key instead, and adds nothing.
 
     A table of one row serves every query; columns that it lacks count as 0.
 
@@ -212,13 +211,13 @@ def add_bias(scores: Array, table: Array, query_rows: Array, key_positions: Arra
 
 
 def _fill_code(call: CodeCall) -> str:
-    """What is in the rows without a weight."""
+    """The fill of rows without a weight."""
     fill = "np.nan" if call.options["fill"] == "nan" else "1 / {keys}"
     return f"np.where(({{weights}} != 0).any(axis=-1, keepdims=True), {{weights}}, {fill})"
 
 
 def fill_empty_rows_by_hand(write: ArithmeticWriter, weights: Any, result: Any, *, fill: str, keys: int) -> list[str]:
-    """The weight that a query without keys gets; one with keys keeps its own."""
+    """The weight for a query that sees no key; other queries keep their weights."""
     if result == weights:
         return []
     return ["every key is hidden: NaN" if fill == "nan" else f"every key is hidden: 1/{keys} = {write(result)}"]
@@ -232,13 +231,13 @@ def fill_empty_rows_by_hand(write: ArithmeticWriter, weights: Any, result: Any, 
     sums_over=("m",),
 )
 def fill_empty_rows_weights(grad: Array, weights: Array) -> Array:
-    """The gradient of weights of which empty rows are filled."""
+    """The gradient of weights before empty rows are filled."""
     return np.where((weights != 0).any(axis=-1, keepdims=True), grad, 0)
 
 
 @structural(by_hand=fill_empty_rows_by_hand, derivatives={"weights": fill_empty_rows_weights}, code=_fill_code)
 def fill_empty_rows(weights: Array, *, fill: str, keys: int) -> Array:
-    """The weights [… n m]; in a row that has only 0, NaN instead (`fill` is nan) or 1 / `keys` (uniform).
+    """The weights [… n m]; a row of zeros becomes NaN (`fill` is nan) or 1 / `keys` (uniform).
 
     >>> fill_empty_rows(np.array([[0.0, 1.0], [0.0, 0.0]]), fill="uniform", keys=2)
     array([[0. , 1. ],

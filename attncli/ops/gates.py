@@ -1,4 +1,4 @@
-"""Gates on the output: a number for each feature, or for each head, by which the merged heads are multiplied."""
+"""Gates on the output: a factor of the merged heads for each feature, or for each head."""
 
 import math
 
@@ -12,7 +12,7 @@ SHAPES = "x[n u] -> [n u]"
 
 @derivative("{d_x} = {d_result} ∘ {result} ∘ (1 − {result})")
 def sigmoid_x(grad: Array, forward: Array) -> Array:
-    """The gradient of what gates are made of, by hand: from the gate it is shorter, and never overflows."""
+    """The gradient of a gate's input, by hand: from the gate it is shorter, and never overflows."""
     gradient: Array = grad * forward * (1 - forward)
     return gradient
 
@@ -35,7 +35,7 @@ def sigmoid(x: Array) -> Array:
 
 @derivative("{d_x} = {d_result} ∘ σ({x}) ∘ (1 + {x} ∘ (1 − σ({x}))), σ(x) = 1 / (1 + exp(−x))")
 def silu_x(grad: Array, x: Array) -> Array:
-    """The gradient of what gates are made of, by hand: with the sigmoid it is shorter."""
+    """The gradient of a gate's input, by hand: with the sigmoid it is shorter."""
     share = logistic(x)
     gradient: Array = grad * share * (1 + x * (1 - share))
     return gradient

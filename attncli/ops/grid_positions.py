@@ -1,4 +1,4 @@
-"""Position schemes of pairs in a grid of tokens, such as the patches of an image: by how many rows and columns differ.
+"""Position schemes for a grid of tokens, such as the patches of an image: by the differences of rows and columns.
 
 `query_positions` [… n] and `key_positions` [m] count the cells row by row; `heads` is None without an axis of heads.
 """
@@ -23,22 +23,22 @@ CLASS_ROWS = ("from the class token", "to the class token", "the class token to 
 
 
 def _check_cells(use: OperatorUse, *, has_class_token: bool | None = None) -> tuple[int, int]:
-    """The height and the width; raises AttnError where the grid has fewer cells than there are tokens.
+    """The height and the width; raises AttnError if the grid has fewer cells than there are tokens.
 
-    `has_class_token` says whether a token is before the cells, None where none may be.
+    `has_class_token` says whether a token precedes the cells; None if none may.
     """
     height = use.parameters["height"]
     width = use.parameters.get("width", height)
     cells, tokens = height * width, len(use.positions) + use.positions[0]
     if tokens > cells + bool(has_class_token):
         message = f"a grid of {height} × {width} has {count_of(cells, 'cell')}; there are {count_of(tokens, 'token')}"
-        hint = "class_token: true is for one token before them" if has_class_token is False else None
+        hint = "class_token: true allows one token before them" if has_class_token is False else None
         raise AttnError(message, hint=hint)
     return height, width
 
 
 def check_grid_bias(use: OperatorUse) -> None:
-    """Raise AttnError where the grid has fewer cells than there are tokens, or the table other rows than it needs."""
+    """Raise AttnError if the grid has fewer cells than there are tokens, or the table has the wrong number of rows."""
     has_class = use.parameters["class_token"]
     height, width = _check_cells(use, has_class_token=has_class)
     found, needed = len(use.parameters["table"]), (2 * height - 1) * (2 * width - 1) + 3 * has_class
@@ -60,7 +60,7 @@ def grid_bias_by_hand(
     class_token: bool,
     heads: int | None = None,
 ) -> list[str]:
-    """The cells of one query and one key, how far they are apart, and the number in the table."""
+    """The cells of one query and one key, their distances, and the number in the table."""
     width = height if width is None else width
     row = int(grid_row(np.array([query_positions]), np.array([key_positions]), height, width, class_token)[0, 0])
     in_table = f"table[{min(max(row, 0), len(table) - 1)}] = {write(result)}"
@@ -75,7 +75,7 @@ def grid_bias_by_hand(
 def _offsets_by_hand(
     write: ArithmeticWriter, query_position: int, key_position: int, width: int, class_token: bool
 ) -> tuple[list[str], tuple[int, int]]:
-    """The cells of one query and one key; by how many rows and columns they differ, as lines and as numbers."""
+    """The cells of one query and one key, and their differences of rows and columns, as lines and as numbers."""
     (row, column), (key_row, key_column) = (divmod(at - class_token, width) for at in (query_position, key_position))
     cells = f"{write.query} in row {row}, column {column}; {write.key} in row {key_row}, column {key_column}"
     rows, columns = row - key_row, column - key_column
@@ -120,7 +120,7 @@ def grid_bias(
     """A learned number for each head and each difference of rows and columns in a grid of tokens.
 
     Without a width the grid is square. The table has (2 `height` − 1) (2 `width` − 1) rows and a column for each head.
-    A `class_token` is the first token, which is in no cell; the table then has three rows more: from it to the others,
+    A `class_token` is the first token, outside the grid; the table then has three more rows: from it to the others,
     from the others to it, and to itself.
 
     >>> table = np.array([[5], [7], [9]])
@@ -129,7 +129,7 @@ def grid_bias(
            [9, 7]])
     """
     row = grid_row(query_positions, key_positions, height, height if width is None else width, class_token)
-    row = np.clip(row, 0, len(table) - 1)  # a query before the first key is in no cell
+    row = np.clip(row, 0, len(table) - 1)  # a query before the first key is outside the grid
     numbers: Array = table[row, per_head(np.arange(table.shape[-1]), heads)]
     return numbers
 
@@ -154,7 +154,7 @@ def grid_row(query_positions: Array, key_positions: Array, height: int, width: i
 
 
 def check_decomposed(use: OperatorUse) -> None:
-    """Raise AttnError where the grid has fewer cells than there are tokens, or a table other rows than it needs."""
+    """Raise AttnError if the grid has fewer cells than there are tokens, or a table has the wrong number of rows."""
     height, width = _check_cells(use)
     for name, side in (("rel_pos_h", height), ("rel_pos_w", width)):
         found, needed = len(use.parameters[name]), 2 * side - 1
@@ -188,7 +188,7 @@ def decomposed_by_hand(
     height: int,
     width: int | None = None,
 ) -> list[str]:
-    """The cells of one query [d] and one key, and the dot products with the vectors of both differences."""
+    """The cells of one query [d] and one key, and the query's dot products with the vectors of both differences."""
     width = height if width is None else width
     lines, (rows, columns) = _offsets_by_hand(write, int(query_positions), int(key_positions), width, class_token=False)
     row, column = rel_pos_h[rows + height - 1], rel_pos_w[columns + width - 1]
@@ -235,9 +235,9 @@ def decomposed(
 ) -> Array:
     """A learned vector for each difference of rows and one for each of columns, by which every query is multiplied.
 
-    The tokens are the cells of a grid, row by row; without a width it is square. The tables have 2 `height` − 1 and
-    2 `width` − 1 rows, the differences of the query and the key from the smallest to the largest. What they give is
-    added to the scores as they are, which the scale is in already.
+    The tokens are the cells of a grid, row by row; without a width it is square. The tables have 2 `height` − 1 and 2
+    `width` − 1 rows, the differences of the query and the key from the smallest to the largest. The products are added
+    to the scaled scores.
 
     >>> columns = np.array([[1, 0], [0, 0], [0, 1]])
     >>> positions, query = np.arange(2), np.array([[1, 2], [3, 1]])

@@ -6,7 +6,7 @@ from attncli.ops.decorators import structural
 
 
 def _count_code(call: CodeCall) -> str:
-    """A range, from 0 where no other number is the first."""
+    """A range, by default from 0."""
     first, length = call.options["first"], call.options["length"]
     return f"np.arange({first}, {first + length})" if first else f"np.arange({length})"
 
@@ -31,13 +31,13 @@ def selected_positions(*, at: list[int]) -> Array:
 
 @structural(is_exact=True, code="np.array({length})")
 def position_count(*, length: int) -> Array:
-    """How many positions there are, as an array []."""
+    """The number of positions, as an array []."""
     return np.array(length)
 
 
 @structural(is_exact=True, code=_last_code)
 def last_position_count(**positions: Array) -> Array:
-    """How many positions there are up to the last of those that are given, as an array [].
+    """The number of positions up to the last given one, as an array [].
 
     >>> last_position_count(query=np.array([3, 0]), key=np.array([5]))
     array(6)
@@ -49,9 +49,9 @@ def last_position_count(**positions: Array) -> Array:
 def given_positions(
     positions: Array, *, shape: tuple[int, ...], has_axes: bool = False, at: list[int] | None = None
 ) -> Array:
-    """Positions as they are given, [n], [b n] or, of several axes, [s n], [s b n]: to [… n] or [… s n].
+    """Positions as given, [n], [b n] or, on several axes, [s n], [s b n]: to [… n] or [… s n].
 
-    `shape` is that of the result before some of the rows are selected.
+    `shape` is the result's before some rows are selected.
 
     >>> given_positions(np.array([[0, 1, 2], [5, 6, 7]]), shape=(2, 1, 3), at=[2]).tolist()
     [[[2]], [[7]]]
@@ -76,7 +76,7 @@ def on_axes(positions: Array, *, count: int) -> Array:
 
 @structural(is_exact=True)
 def sequence_numbers(rows: Array, bounds: Array) -> Array:
-    """The number of the packed sequence that each row is in, [n] and [z] to [n]; `bounds` are those of all, one more.
+    """The number of each row's packed sequence, [n] and [z] to [n]; `bounds` has one entry more than sequences.
 
     >>> sequence_numbers(np.arange(5), np.array([0, 2, 2, 5]))
     array([0, 0, 2, 2, 2])
@@ -89,9 +89,9 @@ def sequence_numbers(rows: Array, bounds: Array) -> Array:
 def query_positions_in_sequences(
     rows: Array, sequences: Array, bounds: Array, bounds_of_keys: Array | None = None, *, at_end: bool
 ) -> Array:
-    """The position of each query among all keys, that of its packed sequence begin there: [n], [n] and [z] to [n].
+    """The position of each query of packed sequences among all keys: [n], [n] and [z] to [n].
 
-    The first query of a sequence is at its first key, or, `at_end`, the last at its last.
+    The first query of a sequence is at its first key, or with `at_end` the last at its last.
 
     >>> bounds, bounds_of_keys = np.array([0, 1, 3]), np.array([0, 2, 6])
     >>> rows, sequences = np.arange(3), np.array([0, 1, 1])
@@ -111,7 +111,7 @@ def query_positions(rows: Array, *, first: int) -> Array:
 
 @structural(is_exact=True)
 def real_key_ends(key_mask: Array, key_lengths: Array | None = None) -> Array:
-    """The index after the last real key of each batch item, 0 where none is: [… m] and […] to […].
+    """The index after the last real key of each batch item, 0 if it has none: [… m] and […] to […].
 
     Keys from `key_lengths` on are padding too.
 
@@ -127,12 +127,12 @@ def real_key_ends(key_mask: Array, key_lengths: Array | None = None) -> Array:
 
 @structural(is_exact=True)
 def real_key_starts(key_mask: Array) -> Array:
-    """The index of the first real key of each batch item, 0 where none is: [… m] to […].
+    """The index of the first real key of each batch item, 0 if it has none: [… m] to […].
 
     >>> real_key_starts(np.array([[False, True, True], [True, True, False]])).tolist()
     [1, 0]
     """
-    starts: Array = (key_mask * 1).argmax(axis=-1)  # PyTorch has no argmax of booleans, and scripts are written as this
+    starts: Array = (key_mask * 1).argmax(axis=-1)  # PyTorch, whose scripts copy this, has no argmax of booleans
     return starts
 
 

@@ -1,4 +1,4 @@
-"""Generators: a matrix of a given shape, drawn from a stream of random numbers or made by rule."""
+"""Generators: a matrix of a given shape, drawn from a stream of random numbers or computed by a rule."""
 
 import math
 from collections.abc import Callable
@@ -19,10 +19,10 @@ EXAMPLE = {"shape": (2, 3)}
 
 
 def stream(name: StreamName, seed: int) -> Stream:
-    """The stream of random numbers that a seed starts.
+    """The stream of random numbers for a seed.
 
     "pcg64" is NumPy's default, "legacy" the older `numpy.random.seed`, "torch" `torch.manual_seed`. Raises ValueError
-    where the stream can't take the seed: one of the legacy stream is less than 2³², one of PyTorch less than 2⁶⁴.
+    for a seed out of range: a legacy seed is less than 2³², a PyTorch seed less than 2⁶⁴.
 
     >>> stream("legacy", 42).randint(3, size=5)
     array([2, 0, 2, 2, 0])
@@ -41,7 +41,7 @@ def stream(name: StreamName, seed: int) -> Stream:
 def randint(stream: Stream, shape: Shape, *, low: int = 0, high: int = 3) -> Array:
     """Whole numbers from low up to, but not including, high.
 
-    The result is of float64.
+    The result is float64.
 
     >>> randint(stream("legacy", 42), (2, 3))
     array([[2., 0., 2.],
@@ -67,7 +67,7 @@ def uniform(stream: Stream, shape: Shape, *, low: float = 0.0, high: float = 1.0
     formula="x ~ N(mean, std²)", shapes="-> [r c]", source="the normal distribution", example=EXAMPLE, is_drawn=True
 )
 def normal(stream: Stream, shape: Shape, *, mean: float = 0.0, std: float = 1.0) -> Array:
-    """Normal random numbers of a mean and a standard deviation, std.
+    """Normal random numbers with a mean and a standard deviation, std.
 
     >>> normal(stream("pcg64", 0), (2,)).round(4)
     array([ 0.1257, -0.1321])
@@ -116,9 +116,9 @@ def xavier_normal(stream: Stream, shape: Shape, *, gain: float = 1.0) -> Array:
     is_drawn=True,
 )
 def linear(stream: Stream, shape: Shape, *, inputs: Annotated[int, Range(least=0)] = 0) -> Array:
-    """The first numbers of `nn.Linear`: those of its weight, drawn as (outputs, inputs), or of its bias.
+    """The initial weight of `nn.Linear`, drawn as (outputs, inputs), or its initial bias.
 
-    `inputs` counts the features that the weight multiplies; 0 stands for the columns of the shape.
+    `inputs` counts the features that the weight multiplies; 0 means the columns of the shape.
 
     >>> linear(stream("torch", 0), (1, 3)).round(4)  # torch.manual_seed(0); torch.nn.Linear(3, 1).weight
     array([[-0.0043,  0.3097, -0.4752]], dtype=float32)
@@ -161,5 +161,5 @@ def ones(stream: Stream, shape: Shape) -> Array:
 
 
 def _fans(shape: Shape) -> int:
-    """The number of rows and columns together (fan-in + fan-out)."""
+    """The number of rows plus columns (fan-in + fan-out)."""
     return sum(shape[-2:]) or 1

@@ -1,4 +1,4 @@
-"""The log-sum-exp of a row of scores: the logarithm of what divides the exponentials that become its weights."""
+"""The log-sum-exp of a row of scores: the logarithm of softmax's denominator."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from attncli.ops.records import Operator
 
 
 def log_sum_exp_options(normalize: Operator) -> dict[str, float] | None:
-    """The options of `log_sum_exp` with which it is the logarithm of what a normalizer divides by; None without such.
+    """The options with which `log_sum_exp` is the logarithm of a normalizer's denominator; None if it has none.
 
     >>> from attncli.ops.normalizers import hardmax, softmax, softmax1
     >>> log_sum_exp_options(Operator(softmax.record)), log_sum_exp_options(Operator(softmax.record, {"temperature": 2}))
@@ -34,7 +34,7 @@ def log_sum_exp_options(normalize: Operator) -> dict[str, float] | None:
 def log_sum_exp_by_hand(
     write: ArithmeticWriter, scores: Array, result: Any, *, temperature: float = 1.0, extra: float = 0.0
 ) -> list[str]:
-    """The sum of the exponentials of a row [m], its largest score subtracted, and the logarithm."""
+    """The sum of a row's exponentials [m], relative to the largest score, and the logarithm."""
     if np.isnan(scores).any():
         return ["a score of the row is NaN: the sum is NaN"]
     visible = scores[scores != -np.inf]
@@ -59,20 +59,20 @@ def _numpy_code(call: CodeCall) -> str:
 
 
 def _torch_code(call: CodeCall) -> str:
-    """PyTorch's function; what is added besides is one more logarithm."""
+    """PyTorch's function; an extra term is one more logarithm."""
     total = f"torch.logsumexp({_over_temperature(call)}, dim=-1)"
     extra = float(call.option("extra", 0.0))
     return f"torch.logaddexp(torch.tensor({np.log(extra)}), {total})" if extra else total
 
 
 def _over_temperature(call: CodeCall) -> str:
-    """The scores, over a temperature that is not 1."""
+    """The scores, divided by the temperature unless it is 1."""
     return "{scores}" if call.option("temperature", 1.0) == 1 else "{scores} / {temperature}"
 
 
 @structural(by_hand=log_sum_exp_by_hand, code=Code(numpy=_numpy_code, torch=_torch_code))
 def log_sum_exp(scores: Array, *, temperature: float = 1.0, extra: float = 0.0) -> Array:
-    """`ln(extra + Σⱼ exp(scores / T))` of each row, [… n m] to [… n]: −∞ where nothing takes part.
+    """`ln(extra + Σⱼ exp(scores / T))` of each row, [… n m] to [… n]: −∞ for an empty sum.
 
     The largest score is subtracted before the exponentials, and added to the logarithm of their sum.
 

@@ -1,7 +1,7 @@
 """Masks that are patterns: a prefix, blocks and their neighbors, every so many keys, global tokens, documents.
 
-As every mask they are rules on indices, true where the query sees the key. `ids` and `tokens` count all keys, the
-cached ones too.
+Like every mask they are rules on indices, true if the query sees the key. `ids` and `tokens` count all keys, also
+cached ones.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from attncli.ops.records import COUNTS, TABLE, KeyBounds, MaskSign, OperatorUse,
 
 EVERY_KEY = (0.0, float("inf"))
 NO_KEY = (0.0, 0.0)
-NO_DOCUMENT = -1  # that of a position beyond the keys
+NO_DOCUMENT = -1  # of a position beyond the keys
 
 
 @mask(
@@ -46,7 +46,7 @@ def prefix(key_positions: Array, *, size: Annotated[int, Range(least=0)]) -> Arr
 def block_key_bounds(
     query_positions: Array, key_positions: Array, real_key_starts: Array | None = None, *, size: int, around: int
 ) -> KeyBounds:
-    """The blocks around those of some queries, from the first to the last; what all of them have in common."""
+    """The blocks around some queries' blocks, from the first to the last; the intersection of all of them."""
     start = 0 if real_key_starts is None else real_key_starts[..., None]
     starts = start + chunk_number(query_positions, start, size) * size
     first, last = starts.min(), starts.max()
@@ -66,7 +66,7 @@ def block_by_hand(
     size: int,
     around: int,
 ) -> list[str]:
-    """The block of one query, that of one key, and how far they are from each other."""
+    """The blocks of one query and of one key, and their distance."""
     lines, (own, other) = lines_on_chunks(write, "block", query_positions, key_positions, real_key_starts, size)
     distance = "in the same block" if own == other else f"{count_of(abs(own - other), 'block')} away"
     return [*lines, *verdict(f"key {key_positions} is {distance}", result)]
@@ -102,11 +102,11 @@ def block(
     size: Annotated[int, Range(least=1)],
     around: Annotated[int, Range(least=0)] = 0,
 ) -> Array:
-    """A query sees the keys of its own block, and those of some blocks on either side of it.
+    """A query sees the keys of its own block, and of some blocks on either side of it.
 
-    The sequence is cut into blocks of one size, the first of which begins at the first real key of each batch item.
-    With `around=0` it is `chunked`. With `around=1` it is the blocked window of BigBird: the query's own block, the one
-    before it and the one after it.
+    The sequence is cut into blocks of one size; the first one begins at the first real key of each batch item. With
+    `around=0` it is `chunked`. With `around=1` it is BigBird's blocked window: the query's own block, the one before it
+    and the one after it.
 
     >>> block(np.array([0, 2]), np.arange(6), size=2, around=1)
     array([[ True,  True,  True,  True, False, False],
@@ -121,7 +121,7 @@ def block(
 def dilated_by_hand(
     write: ArithmeticWriter, query_positions: Any, key_positions: Any, result: Any, *, step: int
 ) -> list[str]:
-    """How far the key is from the query, and what is left of that in steps."""
+    """The distance of the key from the query, in steps and a remainder."""
     distance = abs(int(query_positions) - int(key_positions))
     steps = f"{count_of(distance // step, 'step')} of {step}" + (f" and {distance % step}" if distance % step else "")
     ends = f"from position {query_positions} of {write.query} to key {key_positions}"
@@ -155,14 +155,14 @@ def dilated(query_positions: Array, key_positions: Array, *, step: Annotated[int
 
 
 def check_tokens(use: OperatorUse) -> None:
-    """Raise AttnError where a token is not a key."""
+    """Raise AttnError if a token is not a key."""
     keys, last = use.lengths["m"], use.parameters["tokens"].max()
     if last >= keys:
         raise AttnError(f"there is no key {last}", where="tokens", hint=f"expected 0 to {keys - 1}")
 
 
 def global_key_bounds(query_positions: Array, key_positions: Array, *, tokens: Array) -> KeyBounds:
-    """From the first of the tokens to the last; every key where a query is one of them."""
+    """From the first of the tokens to the last; every key if a query is one of them."""
     are_global = np.isin(query_positions, tokens)
     if are_global.all():
         return KeyBounds(EVERY_KEY, EVERY_KEY)
@@ -200,7 +200,7 @@ def global_by_hand(
 def global_(query_positions: Array, key_positions: Array, *, tokens: Annotated[Array, TABLE, COUNTS]) -> Array:
     """Some tokens see every key and are seen by every query.
 
-    Their numbers count all keys from 0. Beside a window: `window:left=2,right=2 | global:tokens=0`.
+    Their numbers count all keys from 0. With a window: `window:left=2,right=2 | global:tokens=0`.
 
     >>> global_(np.array([0, 1]), np.arange(3), tokens=np.array([0]))
     array([[ True,  True,  True],
@@ -211,7 +211,7 @@ def global_(query_positions: Array, key_positions: Array, *, tokens: Annotated[A
 
 
 def _documents(ids: Array | None, lengths: Array | None) -> Iterator[Array]:
-    """The document of each key, by their ids and by the lengths of documents, as far as these are given."""
+    """The document of each key, by ids and by lengths, if given."""
     if ids is not None:
         yield ids
     if lengths is not None:
@@ -219,13 +219,13 @@ def _documents(ids: Array | None, lengths: Array | None) -> Iterator[Array]:
 
 
 def _at(positions: Array, documents: Array) -> Array:
-    """The document of the key at each position, −1 where there is no key."""
+    """The document of the key at each position, −1 beyond the keys."""
     inside = (positions >= 0) & (positions < len(documents))
     return np.where(inside, documents[np.where(inside, positions, 0)], NO_DOCUMENT)
 
 
 def check_documents(use: OperatorUse) -> None:
-    """Raise AttnError where neither ids nor lengths are given, or the lengths are not those of the keys."""
+    """Raise AttnError if neither ids nor lengths are given, or if they don't match the number of keys."""
     ids, lengths = (use.parameters.get(name) for name in ("ids", "lengths"))
     if ids is None and lengths is None:
         raise AttnError("document needs ids or lengths", hint="for example document:ids=0 0 1 1 1")
@@ -237,7 +237,7 @@ def check_documents(use: OperatorUse) -> None:
 def document_key_bounds(
     query_positions: Array, key_positions: Array, *, ids: Array | None = None, lengths: Array | None = None
 ) -> KeyBounds:
-    """From the first key of the documents of some queries to the last; where it is one document, its keys."""
+    """From the first key of some queries' documents to the last; for a single document, its keys."""
     seen, are_of_one = np.ones(len(key_positions), dtype=bool), True
     for documents in _documents(ids, lengths):
         own = np.unique(_at(query_positions, documents))
@@ -256,7 +256,7 @@ def document_by_hand(
     ids: Array | None = None,
     lengths: Array | None = None,
 ) -> list[str]:
-    """The document of the query, and that of the key."""
+    """The documents of the query and of the key."""
     lines = []
     for documents in _documents(ids, lengths):
         own, other = (int(_at(np.asarray(position), documents)) for position in (query_positions, key_positions))
@@ -266,7 +266,7 @@ def document_by_hand(
 
 
 def _document_code(call: CodeCall) -> str | NoCode:
-    """The ids of the keys at both positions, or how many documents have ended there."""
+    """The ids of the keys at both positions, or the number of documents that end before them."""
     (keys,) = call.shapes["key_positions"]
     known = [call.values.get(name) for name in ("query_positions", "key_positions")]
     if any(at is None or at.min() < 0 or at.max() >= keys for at in known):
@@ -307,9 +307,9 @@ def document(
 ) -> Array:
     """A query sees the keys of its own document.
 
-    `ids` has the document of each key, the cached ones too; `lengths` how many keys each document has, where they are
-    one after the other. With both a query sees the keys that are of its document by both. Positions go on from document
-    to document, unless `positions` are given; `cu_seqlens` begins anew in each.
+    `ids` has the document of each key, also of cached ones; `lengths` has the number of keys of consecutive documents.
+    With both a query sees the keys of its document according to both. Positions continue from document to document,
+    unless `positions` are given; `cu_seqlens` restarts them in each.
 
     >>> document(np.array([0, 2]), np.arange(3), ids=np.array([0, 0, 1]))
     array([[ True,  True, False],

@@ -1,7 +1,7 @@
-"""Masks: rules on the indices of queries and keys, true where the query sees the key.
+"""Masks: rules on the indices of queries and keys, true if the query sees the key.
 
 A rule gets the indices of any queries and keys, so that one function serves the whole table and every block of it.
-`query_positions` [… n] has the index of the key at each query's position; all indices are counted from 0.
+`query_positions` [… n] has the index of the key at each query's position; all indices count from 0.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,12 +17,12 @@ from attncli.ops.derivatives import derivative
 from attncli.ops.elementwise import table_cells
 from attncli.ops.records import Interval, KeyBounds, MaskSign, Range
 
-Side = Annotated[float, Range(least=0, allows_infinity=True)]  # so many keys on one side of a query
+Side = Annotated[float, Range(least=0, allows_infinity=True)]  # keys on one side of a query
 UNLIMITED = float("inf")
 
 
 def bounds_of_table(visible: Array) -> KeyBounds:
-    """The keys from the first visible one to the last, and from the first on those that are visible to every query."""
+    """The bounds of a block: its visible keys, and those from the first on that every query sees."""
     leading = tuple(range(visible.ndim - 1))
     any_visible = np.flatnonzero(visible.any(axis=leading))
     hidden = np.asarray(~visible.all(axis=leading))
@@ -34,12 +34,12 @@ def bounds_of_table(visible: Array) -> KeyBounds:
 
 
 def verdict(reason: str, visible: Any) -> list[str]:
-    """The line on a cell: why it is visible or hidden."""
+    """The line for a cell: why it is visible or hidden."""
     return [f"{reason}: {'visible' if visible else 'hidden'}"]
 
 
 def _all_cells_code(call: CodeCall, fill: str) -> str:
-    """The cells of a table, of one row for every query."""
+    """The cells of a table; one row serves every query."""
     cells = cells_code(call, fill)
     return f"np.broadcast_to({cells}, {call.shape})" if call.shapes["table"][-2] < call.shape[-2] else cells
 
@@ -62,8 +62,7 @@ def _all_cells_code(call: CodeCall, fill: str) -> str:
 def mask_(table: Array, query_rows: Array, key_positions: Array) -> Array:
     """A table of your own: true for visible, false for hidden.
 
-    1 or true where the query sees the key. A table of one row serves every query; columns that the table lacks
-    are hidden.
+    1 or true if the query sees the key. A table of one row serves every query; missing columns are hidden.
 
     >>> mask_(np.array([[1, 0], [1, 1]]), np.arange(2), np.arange(3))
     array([[ True, False, False],
@@ -90,7 +89,7 @@ def mask_(table: Array, query_rows: Array, key_positions: Array) -> Array:
     code=lambda call: f"{_all_cells_code(call, 'np.full({}, -np.inf)')} != -np.inf",
 )
 def bias(table: Array, query_rows: Array, key_positions: Array) -> Array:
-    """A bias of minus infinity hides its key; columns that the bias lacks are hidden.
+    """A bias of minus infinity hides its key; missing columns are hidden.
 
     A table of one row serves every query.
 
@@ -277,7 +276,7 @@ def key_mask(key_mask: Array) -> Array:
 
 
 def packed_key_bounds(query_sequences: Array, key_sequences: Array) -> KeyBounds:
-    """The keys from the first sequence of a block of queries to the last; those of the one sequence of all of them."""
+    """The keys from the first to the last sequence of a block of queries; the keys of their only sequence."""
     first, last = query_sequences.min(), query_sequences.max()
     any_visible = np.searchsorted(key_sequences, first), np.searchsorted(key_sequences, last, side="right")
     start, end = int(any_visible[0]), int(any_visible[1])
@@ -300,7 +299,7 @@ def packed_key_bounds(query_sequences: Array, key_sequences: Array) -> KeyBounds
     sign=MaskSign("∥", "in another sequence", precedence=1),
 )
 def cu_seqlens(query_sequences: Array, key_sequences: Array) -> Array:
-    """Of sequences that are packed one after the other a query sees the keys of its own.
+    """In packed sequences a query sees the keys of its own sequence.
 
     >>> cu_seqlens(np.array([0, 1]), np.array([0, 0, 1]))
     array([[ True,  True, False],
@@ -313,7 +312,7 @@ def cu_seqlens(query_sequences: Array, key_sequences: Array) -> Array:
 def chunked_key_bounds(
     query_positions: Array, key_positions: Array, real_key_starts: Array | None = None, *, size: int
 ) -> KeyBounds:
-    """The chunks of a block of queries, from the first to the last; what all of them have in common."""
+    """The chunks of a block of queries, from the first to the last; the intersection of all of them."""
     start = 0 if real_key_starts is None else real_key_starts[..., None]
     chunk_starts = start + chunk_number(query_positions, start, size) * size
     first, last = chunk_starts.min(), chunk_starts.max()
@@ -329,7 +328,7 @@ def chunked_by_hand(
     *,
     size: int,
 ) -> list[str]:
-    """The chunk of one query, that of one key, and whether they are the same."""
+    """The chunks of one query and of one key, and whether they are the same."""
     lines, _ = lines_on_chunks(write, "chunk", query_positions, key_positions, real_key_starts, size)
     return [*lines, *verdict(f"key {key_positions} is in {'the same' if result else 'another'} chunk", result)]
 
@@ -337,7 +336,7 @@ def chunked_by_hand(
 def lines_on_chunks(
     write: ArithmeticWriter, noun: str, query_positions: Any, key_positions: Any, real_key_starts: Any, size: int
 ) -> tuple[list[str], list[int]]:
-    """The lines on the chunks of one query and of one key, which are called by a noun, and the numbers of these."""
+    """The lines that number the chunks (or blocks, by the noun) of one query and of one key; and the numbers."""
     start, lines, numbers = int(real_key_starts), list[str](), list[int]()
     for name, position in ((write.query, int(query_positions)), (f"key {key_positions}", int(key_positions))):
         counted = number(position) - start if start else number(position)
@@ -385,28 +384,28 @@ def chunked(
 
 
 def chunk_number(positions: Any, start: Any, size: int) -> Any:
-    """The number of the chunk that positions are in, counted from that of the first real key."""
+    """The number of each position's chunk, counted from the first real key's."""
     return (positions - start) // size
 
 
 def _overlap(first: Interval, second: Interval) -> Interval:
-    """The numbers that are in both intervals; an empty interval where there are none."""
+    """The intersection of two intervals; it may be empty."""
     start, end = max(first[0], second[0]), min(first[1], second[1])
     return (start, end) if start < end else (start, start)
 
 
 def _length(interval: Interval) -> float:
-    """How long an interval is; one that ends before it begins is empty."""
+    """The length of an interval; 0 if it ends before it begins."""
     return max(interval[1] - interval[0], 0)
 
 
 def _longest(intervals: Iterable[Interval]) -> Interval:
-    """The longest of some intervals; an empty one without any."""
+    """The longest of some intervals; an empty one for none."""
     return max(intervals, key=_length, default=(0.0, 0.0))
 
 
 def bounds_of_all(keys: int, **rules: KeyBounds) -> KeyBounds:
-    """The bounds of cells that every rule leaves visible: where those of all of them overlap.
+    """The bounds of cells that every rule leaves visible: the intersections.
 
     >>> window, prefix = KeyBounds((5, 9), (6, 8)), KeyBounds((0, 7), (0, 7))
     >>> bounds_of_all(9, window=window, prefix=prefix)
@@ -421,7 +420,7 @@ def bounds_of_all(keys: int, **rules: KeyBounds) -> KeyBounds:
 
 
 def bounds_of_any(keys: int, **rules: KeyBounds) -> KeyBounds:
-    """The bounds of cells that one of the rules leaves visible: from the first to the last, with the longest gap.
+    """The bounds of cells that at least one rule leaves visible: from the first to the last, with the longest gap.
 
     >>> window, prefix = KeyBounds((5, 9), (6, 8)), KeyBounds((0, 2), (0, 2))
     >>> bounds_of_any(9, window=window, prefix=prefix)
@@ -441,14 +440,14 @@ def bounds_of_any(keys: int, **rules: KeyBounds) -> KeyBounds:
 
 
 def _visible_parts(bounds: KeyBounds, whole: Interval) -> Iterator[Interval]:
-    """The keys on both sides of a gap, or all from the first to the last; none that is empty."""
+    """The non-empty intervals around a gap, or the one from the first key to the last."""
     (first, end), (low, high) = bounds.any_visible, bounds.gap
     parts = [(first, low), (high, end)] if low < high else [(first, end)]
     yield from (part for part in (_overlap(whole, part) for part in parts) if _length(part))
 
 
 def bounds_of_others(keys: int, **rules: KeyBounds) -> KeyBounds:
-    """The bounds of cells that a rule, the only one, hides: all keys but those that it hides from none.
+    """The bounds of cells that a single rule hides: all keys except those that it shows to every query.
 
     >>> bounds_of_others(9, rule=KeyBounds(any_visible=(0, 5), all_visible=(0, 3)))
     KeyBounds(any_visible=(3, 9.0), all_visible=(5, 9.0), gap=(0.0, 0.0))
@@ -465,7 +464,7 @@ def bounds_of_others(keys: int, **rules: KeyBounds) -> KeyBounds:
 
 @structural(is_boolean=True, key_bounds=bounds_of_all)
 def and_masks(**rules: Array) -> Array:
-    """True where every rule is; the rules [… n m] broadcast."""
+    """True if every rule is; the rules [… n m] broadcast."""
     first, *others = rules.values()
     for rule in others:
         first = first & rule
@@ -478,7 +477,7 @@ def and_masks(**rules: Array) -> Array:
     by_hand=lambda write, result, **rules: verdict(f"one of {', '.join(rules)}", result),
 )
 def or_masks(**rules: Array) -> Array:
-    """True where any rule is; the rules [… n m] broadcast."""
+    """True if any rule is; the rules [… n m] broadcast."""
     first, *others = rules.values()
     for rule in others:
         first = first | rule
@@ -491,14 +490,14 @@ def or_masks(**rules: Array) -> Array:
     by_hand=lambda write, result, **rules: verdict(f"not {', '.join(rules)}", result),
 )
 def not_mask(**rules: Array) -> Array:
-    """True where the rule [… n m], the only one, is false."""
+    """True if the single rule [… n m] is false."""
     (rule,) = rules.values()
     return ~rule
 
 
 @derivative("{d_scores}: {d_result}, 0 where the key is hidden", code="np.where({visible}, {grad}, 0)")
 def apply_mask_scores(grad: Array, visible: Array) -> Array:
-    """The gradient of the scores before the mask; a function, since tiles call it."""
+    """The gradient of the scores before the mask; a function, because tiles call it."""
     return np.where(visible, grad, 0)
 
 
@@ -507,5 +506,5 @@ def apply_mask_scores(grad: Array, visible: Array) -> Array:
     derivatives={"scores": apply_mask_scores, "visible": None},
 )
 def apply_mask(scores: Array, visible: Array) -> Array:
-    """The scores [… n m], −∞ where `visible` [… n m] is false."""
+    """The scores [… n m], with −∞ where `visible` [… n m] is false."""
     return np.where(visible, scores, -np.inf).astype(scores.dtype, copy=False)

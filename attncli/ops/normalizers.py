@@ -1,4 +1,4 @@
-"""Normalizers: from a row of scores to a row of weights, by exponentials, one by one, or as they are.
+"""Normalizers: from a row of scores to a row of weights, by exponentials, one by one, or unchanged.
 
 A score of −∞ marks a masked key: its weight is exactly 0. A row in which every key is masked becomes zeros.
 """
@@ -19,20 +19,20 @@ from attncli.ops.recording.stable import stable
 from attncli.ops.records import OnlineNormalizer, Positive, Quantity, Range, Tap, no_tap, reused
 
 EXPONENTIALS_PURPOSE = (
-    "Every score that counts becomes a positive number, every other one 0; the largest of the row is subtracted first, "
+    "Scores that count become positive numbers, others 0; the row's largest is subtracted first, "
     "which changes no weight and avoids overflow."
 )
 EXPONENTIALS = Quantity("exponentials", "E", "exp(Sᵢⱼ − maxᵢ)", ("n", "m"), EXPONENTIALS_PURPOSE)
 
 SOFTMAX = "Aᵢⱼ = exp(Sᵢⱼ) / Σⱼ exp(Sᵢⱼ)"
 SHAPES = "scores[n m] -> [n m]"
-MIN_KEYS_PER_BEST = 8  # where there are so many, only the exponentials of the best are computed
-GROUPS_PER_NUMBER = 4  # of a row: with so many hardly more cells than are asked for are not below the bound
-MIN_SAVING = 4  # whole rows are ordered where their groups, or what is not below the bound, are not so many times fewer
+MIN_KEYS_PER_BEST = 8  # from here on only the exponentials of the best are computed
+GROUPS_PER_NUMBER = 4  # groups in a row: with so many hardly more than the k cells reach the bound
+MIN_SAVING = 4  # whole rows are sorted unless their groups, or the cells that reach the bound, are so many times fewer
 
 
 def finite_max(scores: Array) -> Array:
-    """Each row's largest score, [… n m] to [… n 1]; 0 where every key is masked.
+    """Each row's largest score, [… n m] to [… n 1]; 0 if every key is masked.
 
     >>> finite_max(np.array([[1.0, 3.0], [-np.inf, -np.inf]]))
     array([[3.],
@@ -45,7 +45,7 @@ def finite_max(scores: Array) -> Array:
 
 
 def safe_divide(numerator: Array, denominator: Array, *, out: Array | None = None) -> Array:
-    """`numerator / denominator`, and 0 where the denominator is 0; the two broadcast. `out` may be the numerator.
+    """`numerator / denominator`, or 0 where the denominator is 0; both broadcast. `out` may be the numerator.
 
     >>> safe_divide(np.array([[1.0, 3.0], [0.0, 0.0]]), np.array([[4.0], [0.0]]))
     array([[0.25, 0.75],
@@ -82,7 +82,7 @@ def softmax_by_hand(
 def exponential_lines(
     write: ArithmeticWriter, exponential: Term, exponentials: Array, addends: Array | Sequence[Any], result: Any
 ) -> list[str]:
-    """One of the exponentials of a row [m], the sum that divides them all, and the quotient."""
+    """One exponential of a row [m], the sum of all, and the quotient."""
     own, before = exponentials[write.column], len(addends) - len(exponentials)
     row_sum = write.computed("Σⱼ exp", total(addends, before + write.column if before >= 0 else None))
     return [write.equation(exponential, own), row_sum.line, write.equation(number(own) / row_sum, result)]
@@ -91,34 +91,34 @@ def exponential_lines(
 def softmax_gradient_by_hand(
     write: ArithmeticWriter, grad: Array, forward: Array, result: Any, *, temperature: float = 1.0
 ) -> list[str]:
-    """The sum of the gradients of a row [m] times its weights, and the difference of one gradient from it."""
+    """The sum of a row's gradients [m] times its weights, and one gradient's difference from it."""
     row = write.computed("Σⱼ dA∘A", products(grad, forward))
     own = number(forward[write.column]) * (number(grad[write.column]) - row)
     return [row.line, write.equation(own if temperature == 1 else own / parameter(temperature), result)]
 
 
 def _softmax_gradient(_symbols: Mapping[str, str], options: Mapping[str, Any]) -> str:
-    """The formula: with the temperature where it is not 1."""
+    """The formula, with the temperature unless it is 1."""
     divided = " / T" if options.get("temperature", 1) != 1 else ""
     return f"{{d_scores}}ᵢⱼ = {{result}}ᵢⱼ ({{d_result}}ᵢⱼ − Σⱼ {{d_result}}ᵢⱼ {{result}}ᵢⱼ){divided}"
 
 
 def _softmax_gradient_code(call: CodeCall) -> str:
-    """The weights times how far each gradient is from their mean, by the temperature."""
+    """The weights times each gradient's difference from their mean, divided by the temperature."""
     code = "{forward} * ({grad} - ({grad} * {forward}).sum(axis=-1, keepdims=True))"
     return code if call.option("temperature", 1.0) == 1 else f"{code} / {{temperature}}"
 
 
 @derivative(_softmax_gradient, sums_over=("m",), by_hand=softmax_gradient_by_hand, code=_softmax_gradient_code)
 def softmax_scores(grad: Array, forward: Array, *, temperature: float = 1.0) -> Array:
-    """The gradient of the scores: A ∘ (dA − Σⱼ dA∘A), by the temperature."""
+    """The gradient of the scores: A ∘ (dA − Σⱼ dA∘A), divided by the temperature."""
     return _gradient_of_exponentials(
         grad, forward, (grad * forward).sum(axis=-1, keepdims=True), temperature=temperature
     )
 
 
 def _gradient_of_exponentials(grad: Array, weights: Array, row_sums: Array, *, temperature: float = 1.0) -> Array:
-    """The gradient of the scores of some keys, from the sums of dA∘A over all of them [… n 1]."""
+    """The gradient of some keys' scores, from the sums of dA∘A over all keys [… n 1]."""
     gradient: Array = weights * (grad - row_sums)
     return gradient if temperature == 1 else gradient / temperature
 
@@ -150,7 +150,7 @@ def _softmax1_code(call: CodeCall) -> str:
 
 
 def _topk_code(kth: str) -> Callable[[CodeCall], str]:
-    """Exponentials of the scores that are not below the k-th, which is found in a row by this code."""
+    """Exponentials of the scores that reach the k-th; this code finds the k-th in a row."""
 
     def code(call: CodeCall) -> str:
         count = min(call.options["k"], call.shapes["scores"][-1])
@@ -167,14 +167,14 @@ def _hardmax_code(call: CodeCall) -> str:
 
 
 def _visible_code(call: CodeCall) -> str:
-    """The scores, 0 where a key is hidden."""
+    """The scores, 0 for hidden keys."""
     scores = call.values.get("scores")
     is_whole = scores is not None and not (scores == -np.inf).any()
     return "{scores}" if is_whole else "np.where({scores} == -np.inf, 0, {scores})"
 
 
 def _sum_code(call: CodeCall) -> str:
-    """The scores over their sum; 0 where that is 0."""
+    """The scores over their sum; 0 if the sum is 0."""
     lines, scores = [f"visible_scores = {_visible_code(call)}"], call.values.get("scores")
     lines.append("total = visible_scores.sum(axis=-1, keepdims=True)")
     if scores is not None and _visible(scores).sum(axis=-1).all():
@@ -224,7 +224,7 @@ def softmax(scores: Array, *, temperature: Positive = 1.0, tap: Tap = no_tap) ->
 
 
 def softmax1_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, exponentials: Array) -> list[str]:
-    """The exponential of one score, the sum over its row [m] and of the key that scores 0, and their quotient."""
+    """The exponential of one score, the sum over its row [m] and the extra logit 0, and their quotient."""
     top = max(float(scores.max()), 0.0)
     of_zero = write.computed("exp of the score 0", exp(number(0) - top))
     lines = exponential_lines(
@@ -277,7 +277,7 @@ def _logistic(x: Array) -> Array:
     code="{grad} * {forward} * (1 - {forward})",
 )
 def sigmoid_scores(grad: Array, forward: Array) -> Array:
-    """The gradient of the scores, each on its own."""
+    """The gradient of the scores, one by one."""
     gradient: Array = grad * forward * (1 - forward)
     return gradient
 
@@ -324,7 +324,7 @@ def sigmoid(scores: Array, *, shift: float = 0.0) -> Array:
 @derivative(
     "{d_scores}ᵢⱼ = {d_result}ᵢⱼ where {scores}ᵢⱼ > 0, otherwise 0",
     by_hand=lambda write, grad, scores, result: [f"{write(scores)} {'> 0' if scores > 0 else '≤ 0'}: {write(result)}"],
-    remark="where a score is 0, 0 is taken",
+    remark="0 is taken where a score is 0",
     code="np.where({scores} > 0, {grad}, 0)",
 )
 def relu_scores(grad: Array, scores: Array) -> Array:
@@ -343,7 +343,7 @@ def relu_scores(grad: Array, scores: Array) -> Array:
     derivatives={"scores": relu_scores},
 )
 def relu(scores: Array) -> Array:
-    """The scores themselves where they are positive; 0 elsewhere.
+    """The positive scores themselves; 0 for others.
 
     >>> relu(np.array([[2.0, -1.0, 0.0]]))
     array([[2., 0., 0.]])
@@ -368,7 +368,7 @@ def topk_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, exponen
     code=_softmax_gradient_code,
 )
 def topk_scores(grad: Array, scores: Array, forward: Array, *, k: int) -> Array:
-    """The gradient of the k largest scores, as of softmax; raises AttnError where others equal the k-th."""
+    """The gradient of the k largest scores, as for softmax; raises AttnError if others equal the k-th."""
     before = max(scores.shape[-1] - k, 0)
     kth = np.partition(scores, before, axis=-1)[..., before, None]
     is_tie = ((scores >= kth).sum(axis=-1) > k) & np.isfinite(kth[..., 0])
@@ -397,7 +397,7 @@ def topk_scores(grad: Array, scores: Array, forward: Array, *, k: int) -> Array:
 def topk(scores: Array, *, k: Annotated[int, Range(least=1)], tap: Tap = no_tap) -> Array:
     """Softmax over the k best keys; keys that tie with the k-th stay, so that equal scores get equal weights.
 
-    Where there are fewer than k keys, all count. A row of −∞ becomes zeros.
+    If there are fewer than k keys, all count. A row of −∞ becomes zeros.
 
     >>> topk(np.array([[0.0, np.log(3), -5.0, -6.0]]), k=2).round(4)
     array([[0.25, 0.75, 0.  , 0.  ]])
@@ -413,9 +413,9 @@ def topk(scores: Array, *, k: Annotated[int, Range(least=1)], tap: Tap = no_tap)
 
 
 def _softmax_among(scores: Array, largest: Array, cells: Array) -> Array:
-    """Softmax of the scores [… n m] in some cells, by their flat numbers, from each row's largest [… n 1]; 0 elsewhere.
+    """Softmax of the scores [… n m] in some cells, by flat index, given each row's largest [… n 1]; 0 elsewhere.
 
-    The scores are of float32 or float64, and their exponentials are added in float64.
+    The scores are float32 or float64; their exponentials are summed in float64.
     """
     rows = cells // scores.shape[-1]
     exponentials = _exponentials(scores.take(cells), largest.take(rows))
@@ -426,13 +426,13 @@ def _softmax_among(scores: Array, largest: Array, cells: Array) -> Array:
 
 
 def largest_cells(x: Array, k: int) -> Array:
-    """The cells of the k largest numbers of each row, and of all that equal the k-th; those of −∞ are left out.
+    """The cells of each row's k largest numbers, and of all that equal the k-th; cells of −∞ are left out.
 
-    The k-th largest of the maxima of groups of cells is a bound: so many cells at least are not below it. Few others
-    are, and only these few are put in order.
+    The k-th largest of the maxima of groups of cells is a bound that at least k cells reach. Few others do, and only
+    these few are sorted.
 
-    `x` [… n m] has floating-point numbers without NaN, and k is from 1 to m. Cells are in order, and counted through
-    all rows, as `x.flat` does.
+    `x` [… n m] has floating-point numbers without NaN, and k is from 1 to m. Cells are in order, as indices into
+    `x.flat`.
 
     >>> largest_cells(np.array([[3.0, 1.0, 3.0, 2.0], [0.0, -np.inf, 1.0, -1.0]]), k=1).tolist()
     [0, 2, 6]
@@ -456,18 +456,18 @@ def largest_cells(x: Array, k: int) -> Array:
 
 
 def _cells_from(rows: Array, least: Array) -> Array:
-    """The cells of rows [n m] that are not below a number of each row [n 1], nor −∞."""
+    """The cells of rows [n m] that reach their row's bound [n 1] and are not −∞."""
     return np.flatnonzero(rows >= np.maximum(least, np.finfo(rows.dtype).min))
 
 
 def _kth_largest(rows: Array, k: int) -> Array:
-    """The k-th largest number of each row, [n m] to [n 1]."""
+    """Each row's k-th largest number, [n m] to [n 1]."""
     before = rows.shape[-1] - k
     return np.partition(rows, before, axis=-1)[:, before, None]
 
 
 def _group_maxima(rows: Array, groups: int) -> Array:
-    """The largest number of each of so many groups of the cells of each row, [n m] to [n groups]."""
+    """The maxima of so many groups of cells of each row, [n m] to [n groups]."""
     maxima = rows[:, :groups].copy()
     for start in range(groups, rows.shape[-1], groups):
         part = rows[:, start : start + groups]
@@ -477,7 +477,7 @@ def _group_maxima(rows: Array, groups: int) -> Array:
 
 
 def _equal(scores: Array, running_max: Array, *, out: Array | None = None) -> Array:
-    """1 where a score is the largest, which is never −∞; 0 elsewhere; NaN in a row that has one."""
+    """1 for the largest scores, unless they are −∞; 0 elsewhere; NaN in a row with NaN."""
     equal: Array = np.equal(scores, running_max, out=out).astype(scores.dtype, copy=False)
     is_nan = np.isnan(running_max)
     if is_nan.any():
@@ -486,7 +486,7 @@ def _equal(scores: Array, running_max: Array, *, out: Array | None = None) -> Ar
 
 
 def hardmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
-    """Whether one score is the largest of its row [m], and how many are equal."""
+    """Whether one score is the largest of its row [m], and how many equal it."""
     top, score = scores.max(), scores[write.column]
     if score < top or np.isneginf(top):
         return [f"{write(score)} is less than the largest score, {write(top)}: the weight is 0"]
@@ -503,7 +503,7 @@ def hardmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list
     example={"scores": [[3, 1, 3, 2], [0, 5, 1, 2]], "gives": [[0.5, 0, 0.5, 0], [0, 1, 0, 0]]},
     online=OnlineNormalizer(_equal),
     by_hand=hardmax_by_hand,
-    derivatives={"scores": NoDerivative("its weights jump where another score becomes the largest")},
+    derivatives={"scores": NoDerivative("its weights jump when another score becomes the largest")},
     is_distribution=True,
     code=_hardmax_code,
 )
@@ -525,7 +525,7 @@ def _visible(scores: Array) -> Array:
 
 
 def sum_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
-    """The sum of a row [m], and one score divided by it."""
+    """The sum of a row [m], and one score over it."""
     visible = _visible(scores)
     if visible.sum() == 0:
         return ["the row sums to 0: the weight is 0"]
@@ -534,7 +534,7 @@ def sum_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str
 
 
 def sum_gradient_by_hand(write: ArithmeticWriter, grad: Array, scores: Array, forward: Array, result: Any) -> list[str]:
-    """The sums of a row [m] of gradients times weights and of its scores, and what one gradient differs by."""
+    """The row's sums [m] of gradients times weights and of scores, and one gradient's difference from the former."""
     visible = _visible(scores)
     if visible.sum() == 0 or np.isneginf(scores[write.column]):
         return [f"the weight is 0, whatever the score: {write(0.0)}"]
@@ -544,7 +544,7 @@ def sum_gradient_by_hand(write: ArithmeticWriter, grad: Array, scores: Array, fo
 
 
 def _sum_gradient_code(call: CodeCall) -> str:
-    """How far each gradient is from the mean, over the sum; 0 where that is 0, or the key hidden."""
+    """Each gradient's difference from the mean, over the sum; 0 if the sum is 0 or the key hidden."""
     lines = [f"total = {_visible_code(call)}.sum(axis=-1, keepdims=True)"]
     lines.append("change = {grad} - ({grad} * {forward}).sum(axis=-1, keepdims=True)")
     counts = "(total == 0) | ({scores} == -np.inf)"
@@ -555,11 +555,11 @@ def _sum_gradient_code(call: CodeCall) -> str:
     "{d_scores}ᵢⱼ = ({d_result}ᵢⱼ − Σⱼ {d_result}ᵢⱼ {result}ᵢⱼ) / Σⱼ {scores}ᵢⱼ",
     sums_over=("m",),
     by_hand=sum_gradient_by_hand,
-    remark="in a row that sums to 0, 0 is taken",
+    remark="0 is taken in a row that sums to 0",
     code=_sum_gradient_code,
 )
 def sum_scores(grad: Array, scores: Array, forward: Array) -> Array:
-    """The gradient of the scores: more of one is less of the others."""
+    """The gradient of the scores: a larger one takes weight from the others."""
     row_sum = _visible(scores).sum(axis=-1, keepdims=True)
     change = grad - (grad * forward).sum(axis=-1, keepdims=True)
     return np.where(scores == -np.inf, 0, safe_divide(change, row_sum))

@@ -1,8 +1,7 @@
 """Norms: each vector divided by its size, times a learned gain, plus a learned bias; and the keys that take norms.
 
-A norm has one gain and one bias; a key that normalizes several arrays takes a set for each: `query_gain` and
-`key_gain` of `rms`. What a key takes besides, such as which features are normalized together, is a parameter of the key
-and not of the norm.
+A norm has one gain and one bias; a key that normalizes several arrays takes a set for each: `query_gain` and `key_gain`
+for `rms`. Other parameters, such as which features are normalized together, belong to the key and not to the norm.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -20,22 +19,22 @@ from attncli.ops.registry import add_use, look_up
 
 SHAPES = "x[n d], gain[d], bias[d] -> [n d]"
 Small = Annotated[float, Range(least=0)]
-SmallOrNone = Annotated[float | None, Range(least=0)]  # without a default that would be shown
+SmallOrNone = Annotated[float | None, Range(least=0)]  # so that help shows no default
 Gain = Annotated[Array | None, Symbol("γ")]
 Bias = Annotated[Array | None, Symbol("β")]
-# Vectors whose largest entry is in these bounds have squares that neither overflow nor vanish, in float32 too.
+# If a vector's largest entry is within these bounds, its squares neither overflow nor vanish, even in float32.
 SMALLEST, LARGEST = 2.0**-40, 2.0**50
 
 
 def check_gain(use: OperatorUse) -> None:
-    """Raise AttnError where nothing has a gain that is stored as gain − 1."""
+    """Raise AttnError if `gain_plus_one` has no gain."""
     if use.parameters.get("gain_plus_one") and "gain" not in use.parameters:
         hint = "give the gain, of queries and of keys, or leave it out"
-        raise AttnError("a gain is missing that would be stored as gain − 1", where="gain_plus_one", hint=hint)
+        raise AttnError("gain_plus_one needs a gain", where="gain_plus_one", hint=hint)
 
 
 def _formula(plain: str, with_eps: str) -> FormulaInForce:
-    """The formula with the parameters in force: eps, gain and bias where they are given."""
+    """The formula with eps, gain and bias if they are given."""
 
     def in_force(*, eps: float | None = None, gain: bool = False, bias: bool = False, gain_plus_one: Any = None) -> str:
         factor = "(1 + γ) " if gain_plus_one else "γ "
@@ -45,7 +44,7 @@ def _formula(plain: str, with_eps: str) -> FormulaInForce:
 
 
 def _with_gain(x: Array, gain: Array | None, bias: Array | None, gain_plus_one: bool | None) -> Array:
-    """The vectors [… n d] times the gain plus the bias, each [d], or [h d] of each head."""
+    """The vectors [… n d] times the gain plus the bias, each [d], or [h d] per head."""
     if gain is not None:
         x = x * _of_rows(gain + 1 if gain_plus_one else gain)
     return x if bias is None else x + _of_rows(bias)
@@ -57,12 +56,12 @@ def _gradient_before(grad: Array, gain: Array | None, gain_plus_one: bool | None
 
 
 def _of_rows(vector: Array) -> Array:
-    """A vector of each head [h d] in the shape that broadcasts with [… h n d]; one vector [d] is itself."""
+    """One vector per head [h d], reshaped to broadcast with [… h n d]; a single vector [d] stays."""
     return vector if vector.ndim == 1 else vector[..., None, :]
 
 
 def _unit(x: Array, eps: float, *, is_always: bool = False) -> Array:
-    """What each vector [… n d] is divided by first, so that its squares neither overflow nor vanish: mostly 1."""
+    """The first divisor of each vector [… n d], so that its squares neither overflow nor vanish: mostly 1."""
     largest = np.maximum(abs(x).max(axis=-1, keepdims=True, initial=0), eps**0.5)
     is_divided = largest != 0
     if not is_always:
@@ -70,7 +69,7 @@ def _unit(x: Array, eps: float, *, is_always: bool = False) -> Array:
     return np.where(is_divided, largest, 1)
 
 
-ZERO_VECTOR = "of a vector without size 0 is taken"
+ZERO_VECTOR = "0 is taken for a vector of size 0"
 
 
 def _sum(x: Array) -> Array:
@@ -87,33 +86,33 @@ def _mean(x: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Division:
-    """By what a norm divides vectors: the root of the mean, or the sum, of their squares, of centred ones or not.
+    """A norm's divisor of vectors, centred or not: the root of the mean, or of the sum, of their squares.
 
-    `size` and `average` are the names of the root, and of the mean of y and g, in formulas.
+    In formulas `size` names the root, and `average` the mean of y and g.
     """
 
     mean: Callable[[Array], Array]
     size: str
     size_with_eps: str
     average: str
-    square: str = ""  # the name of the mean of the squares, if it has one
+    square: str = ""  # the name of the mean of the squares, if any
     is_centred: bool = False
     is_always_by_unit: bool = False
 
     def divide(self, x: Array, eps: float | None) -> tuple[Array, Array]:
-        """The divided vectors [… n d], and what they were divided by [… n 1]."""
+        """The divided vectors [… n d], and their divisors [… n 1]."""
         divided, size = stable(self._by_size, self._by_unit, x, 0.0 if eps is None else eps)
         return divided, size
 
     def _by_size(self, x: Array, eps: float) -> tuple[Array, Array]:
-        """The vectors divided by their size; of a vector without size 0."""
+        """The vectors divided by their size; a vector of size 0 becomes 0."""
         if self.is_centred:
             x = named("centred", x - named("mean", _mean(x)))
         size = named("size", np.sqrt(named(self.square, self.mean(x**2)) + eps))
         return quotient(x, size), size
 
     def _by_unit(self, x: Array, eps: float) -> tuple[Array, Array]:
-        """The same of vectors that are divided by a unit first."""
+        """The same for vectors that are first divided by a unit."""
         unit = _unit(x, eps, is_always=self.is_always_by_unit)
         scaled = x / unit
         if self.is_centred:
@@ -123,7 +122,7 @@ class _Division:
         return scaled / np.where(size == 0, 1, size), unit * size
 
     def gradient(self, grad: Array, x: Array, eps: float | None) -> Array:
-        """The gradient of the vectors, from that of the divided ones; 0 where their size is."""
+        """The gradient of the vectors, from the divided vectors' gradient; 0 where their size is 0."""
         divided, size = self.divide(x, eps)
         y = named("y", divided)
         across = grad - y * named("fit", self.mean(y * grad))
@@ -138,7 +137,7 @@ class _Division:
         return total
 
     def formula(self, symbols: Mapping[str, str], options: Mapping[str, Any]) -> str:
-        """The formula of the gradient of the vectors, with the gain where there is one."""
+        """The formula for the gradient of the vectors, with the gain if given."""
         factor = "" if "gain" not in symbols else "(1 + {gain}) " if options.get("gain_plus_one") else "{gain} "
         less, quotient = (" − mean(g)", "({x} − mean({x}))") if self.is_centred else ("", "{x}")
         size = self.size_with_eps if options.get("eps") else self.size
@@ -151,8 +150,8 @@ BY_DEVIATION = _Division(_mean, "√(var({x}))", "√(var({x}) + eps)", "mean(y 
 GAIN = "{d_gain} = Σᵢ {d_result}ᵢ yᵢ, y the vectors before the gain"
 
 
-# Derivatives are by hand: of the divided vectors they are shorter, and 0 of a vector without size; those of gains and
-# biases have the axes of batch items and heads, whose sum is a step of its own.
+# Derivatives are written by hand: with the divided vectors they are shorter, and 0 for a vector of size 0. For gains
+# and biases they have the axes of batch items and heads, whose sum is a step of its own.
 @derivative("{d_bias} = Σᵢ {d_result}ᵢ")
 def norm_bias(grad: Array) -> Array:
     """The gradient of the bias: the sum over the rows."""
@@ -161,7 +160,7 @@ def norm_bias(grad: Array) -> Array:
 
 
 def l2_gradient(grad: Array, x: Array) -> Array:
-    """The gradient of vectors that are divided by their length, from that of the unit vectors."""
+    """The gradient of vectors, from the gradient of their unit vectors."""
     return BY_LENGTH.gradient(grad, x, None)
 
 
@@ -193,7 +192,7 @@ def l2(
 ) -> Array:
     """Each vector divided by its Euclidean norm; a zero vector stays zero.
 
-    Gain and bias are [d], or [h d] of each head. With `gain_plus_one` the gain is stored as gain − 1.
+    Gain and bias are [d], or [h d] per head. With `gain_plus_one` the gain is stored as gain − 1.
 
     >>> l2(np.array([[3.0, 4.0], [0.0, 0.0]]))
     array([[0.6, 0.8],
@@ -232,7 +231,7 @@ def rms(
 ) -> Array:
     """Each vector divided by the root of its mean square; a zero vector stays zero.
 
-    Gain and bias are [d], or [h d] of each head. With `gain_plus_one` the gain is stored as gain − 1.
+    Gain and bias are [d], or [h d] per head. With `gain_plus_one` the gain is stored as gain − 1.
 
     >>> rms(np.array([[1.0, 7.0], [0.0, 0.0]]))
     array([[0.2, 1.4],
@@ -269,10 +268,10 @@ def layer_gain(grad: Array, x: Array, *, eps: float | None = None) -> Array:
 def layer(
     x: Array, *, gain: Gain = None, bias: Bias = None, eps: Small = 0.0, gain_plus_one: bool | None = None
 ) -> Array:
-    """Each vector less its mean, divided by its standard deviation; a vector of equal numbers becomes zero.
+    """Each vector minus its mean, divided by its standard deviation; a vector of equal numbers becomes zero.
 
-    The variance is the mean of the squared differences from the mean. Gain and bias are [d], or [h d] of each head.
-    With `gain_plus_one` the gain is stored as gain − 1.
+    The variance is the mean of the squared differences from the mean. Gain and bias are [d], or [h d] per head. With
+    `gain_plus_one` the gain is stored as gain − 1.
 
     >>> layer(np.array([[1.0, 3.0], [2.0, 2.0]]))
     array([[-1.,  1.],
@@ -287,23 +286,23 @@ NORM = "norm"
 HEAD, ALL = "head", "all"
 BEFORE_ROPE, AFTER_ROPE = "before_rope", "after_rope"
 
-# The parameters of a use; without one the first choice is meant. None as default: what is not given is not shown.
+# The parameters of a use; the first choice is the default. The default here is None, so that none is shown.
 OVER = Parameter("over", "word", None, words=(HEAD, ALL))
 WHEN = Parameter("when", "word", None, words=(BEFORE_ROPE, AFTER_ROPE))
 
 
 @dataclass(frozen=True, eq=False)
 class NormUse:
-    """What a key that takes a norm normalizes: roles of the plan, with the letters of their heads and features.
+    """The roles of a plan that a key's norm normalizes, with the letters of their heads and features.
 
-    With several roles each has arrays of its own, whose names begin with the role: `query_gain`.
+    With several roles each has its own arrays, whose names begin with the role: `query_gain`.
     """
 
     letters: Mapping[str, Letters]
     parameters: tuple[Parameter, ...] = ()
 
     def name_of(self, role: str, parameter: str) -> str:
-        """The name of an array of the norm for a role, as the key takes it.
+        """The key's name for an array of the norm for a role.
 
         >>> USES["qk_norm"].name_of("query", "gain"), USES["value_norm"].name_of("value", "gain")
         ('query_gain', 'gain')
@@ -311,7 +310,7 @@ class NormUse:
         return f"{role}_{parameter}" if len(self.letters) > 1 else parameter
 
     def letters_of(self, name: str) -> Letters:
-        """The letters of the heads and features that an array is for, by its name as the key takes it.
+        """The letters of an array's heads and features, by the key's name for it.
 
         >>> USES["qk_norm"].letters_of("key_gain")
         ('g', 'c')
@@ -319,7 +318,7 @@ class NormUse:
         return next(own for role, own in self.letters.items() if name.startswith(self.name_of(role, "")))
 
     def record(self, key: str, norm: OperatorRecord) -> OperatorRecord:
-        """The record of a norm with the parameters that the key takes."""
+        """The record of a norm with the key's parameters."""
         arrays = tuple(
             replace(p, name=self.name_of(role, p.name), letters=tuple(own[-1] if x == "d" else x for x in p.letters))
             for p in norm.parameters
@@ -337,7 +336,7 @@ class NormUse:
         )
 
     def _check_of(self, norm: OperatorRecord, check: Callable[[OperatorUse], None]) -> Callable[[OperatorUse], None]:
-        """The check of a norm, of its parameters for each role."""
+        """The norm's check of its parameters for each role."""
 
         def check_roles(use: OperatorUse) -> None:
             for role in self.letters:
@@ -346,7 +345,7 @@ class NormUse:
         return check_roles
 
     def parameters_of(self, norm: OperatorRecord, role: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """The parameters of a norm for one role, of those that the key was given.
+        """The norm's parameters for one role, from those given to the key.
 
         >>> given = {"query_gain": 1, "key_gain": 2, "eps": 3, "over": "all"}
         >>> USES["qk_norm"].parameters_of(rms.record, "key", given)
@@ -375,12 +374,12 @@ def is_over_all(operator: Operator) -> bool:
 
 
 def is_after_rope(operator: Operator) -> bool:
-    """Whether queries and keys are normalized after they were rotated."""
+    """Whether queries and keys are normalized after rotation."""
     return operator.parameters.get(WHEN.name) == AFTER_ROPE
 
 
 def arrays_by_role(key: str, operator: Operator) -> Iterator[tuple[str, str, Array]]:
-    """The arrays of a key's norm: the role that each is for, its name as the key takes it, and the array.
+    """The arrays of a key's norm: each with its role and the key's name for it.
 
     >>> norm = Operator(look_up("qk_norm", "rms"), {"key_gain": np.array([1.0, 2.0])})
     >>> list(arrays_by_role("qk_norm", norm))
@@ -394,7 +393,7 @@ def arrays_by_role(key: str, operator: Operator) -> Iterator[tuple[str, str, Arr
 
 
 def array_letters(key: str, operator: Operator, name: str) -> Letters:
-    """The letters of the axes of an array of a key's norm: [d] of a head, or [h·d] of all heads side by side.
+    """The letters of the axes of an array of a key's norm: [d] for a head, or [h·d] for all heads side by side.
 
     >>> norms = [Operator(look_up("qk_norm", "rms"), given) for given in ({}, {"over": "all"})]
     >>> [array_letters("qk_norm", norm, "key_gain") for norm in norms]

@@ -1,4 +1,4 @@
-"""Position schemes of pairs: a number for how far a key is from a query, added to their score.
+"""Position schemes of pairs: a number for the distance of a key from a query, added to their score.
 
 `query_positions` [… n] and `key_positions` [m] count from the first key; `heads` is None without an axis of heads.
 """
@@ -28,7 +28,7 @@ def published_slopes_by_hand(write: ArithmeticWriter, result: Any, *, shape: tup
 
 
 def _slopes_code(call: CodeCall) -> str:
-    """Powers of two; for other numbers of heads, those in between too."""
+    """Powers of two; for other numbers of heads also those in between."""
     (heads,) = call.options["shape"]
     power = 2 ** int(math.log2(heads))
     first = f"2.0 ** (-8 / {power} * np.arange(1, {power + 1}))"
@@ -41,7 +41,7 @@ def _slopes_code(call: CodeCall) -> str:
 def published_slopes(*, shape: tuple[int]) -> Array:
     """2^(−8/h), 2^(−16/h), … for h heads, h a power of two.
 
-    Of another count: those of the power of two below it, then every second one of the power above.
+    For other counts: the slopes for the power of two below, then every second one for the power above.
 
     Source: Press, Smith & Lewis 2022, §3; the slopes of other head counts: their code, get_slopes.
 
@@ -76,9 +76,9 @@ def published_slopes(*, shape: tuple[int]) -> Array:
 def alibi(
     query_positions: Array, key_positions: Array, heads: int | None = None, *, slopes: Array | float | None = None
 ) -> Array:
-    """The farther a key, the lower its score; each head has a slope of its own.
+    """The farther a key, the lower its score; each head has its own slope.
 
-    Without `slopes` they are `published_slopes`.
+    By default `slopes` are `published_slopes`.
 
     >>> alibi(np.array([0, 2]), np.array([0, 2]), slopes=np.array([0.5]))
     array([[-0., -1.],
@@ -92,13 +92,13 @@ def alibi(
         slopes = published_slopes(shape=(heads or 1,))
     slope = per_head(np.atleast_1d(slopes), heads)
     distances = abs(query_positions[..., :, None] - key_positions)
-    # In the type of the slopes, once for all heads: products of integers and float32 would be float64, of each head.
+    # Convert once to the type of the slopes: integers times float32 would be float64, for each head.
     bias: Array = slope * -distances.astype(np.result_type(slope, np.float32))
     return bias
 
 
 def check_t5(use: OperatorUse) -> None:
-    """Raise AttnError where the rows of the table can't be divided into buckets."""
+    """Raise AttnError if the table's rows can't be divided into buckets."""
     rows, bidirectional = len(use.parameters["table"]), use.parameters["bidirectional"]
     half = rows // 2 if bidirectional else rows
     if half < 2 or (bidirectional and rows % 2):
@@ -169,9 +169,9 @@ def t5(
 ) -> Array:
     """A learned number for each head and each range of distances; far distances share one.
 
-    The table has a row for each bucket of distances, a column for each head; `max_distance` and more have the last.
-    Half of the buckets are for keys after the query; where they are not `bidirectional`, those keys share the first
-    bucket.
+    The table has a row for each bucket of distances, and a column for each head; distances from `max_distance` on share
+    the last bucket. Half of the buckets are for keys after the query; unless `bidirectional`, those keys share the
+    first bucket.
 
     >>> t5(np.arange(2), np.arange(2), table=np.array([[5], [7], [0], [3]]))
     array([[5, 3],
@@ -183,9 +183,9 @@ def t5(
 
 
 def t5_bucket(distance: Array, buckets: int, max_distance: int, bidirectional: bool) -> Array:
-    """Which bucket a distance j − i falls into: one each for near ones, logarithmically wider ones up to the last.
+    """The bucket of a distance j − i: one each for near ones, then logarithmically wider ones up to the last.
 
-    Half of the buckets are for keys after the query; where they are not `bidirectional`, those keys share bucket 0.
+    Half of the buckets are for keys after the query; unless `bidirectional`, those keys share bucket 0.
 
     Source: Raffel et al. 2020, §2.1; their code, _relative_position_bucket.
 
@@ -201,7 +201,7 @@ def t5_bucket(distance: Array, buckets: int, max_distance: int, bidirectional: b
 
 
 def _t5_begins(half: int, max_distance: int) -> list[int]:
-    """The distances at which the wider buckets begin but for the first, of so many buckets on one side.
+    """The first distances of the wider buckets except the first, for so many buckets on one side.
 
     The bucket exact + k begins where away^wide ≥ exact^wide (max_distance / exact)^k: whole numbers, no rounding.
     """

@@ -17,7 +17,7 @@ from attncli.ops.rope import angles, rope_frequencies
 def sinusoidal_by_hand(
     write: ArithmeticWriter, positions: Any, result: Any, *, features: int, base: float, offset: float
 ) -> list[str]:
-    """The sine or cosine in each feature of one position; of a long vector two of them."""
+    """The sine or cosine in each feature of one position; for a long vector two of them."""
     lines = []
     first = write.feature - write.feature % 2
     for feature in range(features)[first : first + 2] if write.is_long(features) else range(features):
@@ -28,13 +28,13 @@ def sinusoidal_by_hand(
 
 
 def _sinusoidal_formula(*, base: float, offset: float) -> str:
-    """The sine and the cosine, with what is added to the position."""
+    """The sine and the cosine, with the position's offset."""
     angle = f"{'(pos + offset)' if offset else 'pos'} / base^(2f/x)"
     return f"P[pos, 2f] = sin({angle}), P[pos, 2f + 1] = cos({angle})"
 
 
 def _sinusoidal_code(call: CodeCall) -> str:
-    """The angles, and their sines and cosines by turns."""
+    """The angles, then their sines and cosines in turn."""
     *leading, features = call.shape
     shifted = "({positions}[..., None] + {offset})" if call.options["offset"] else "{positions}[..., None]"
     both = f"np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape({(*leading, features + features % 2)})"
@@ -71,7 +71,7 @@ def sinusoidal(positions: Array, features: int, *, base: Positive = 10000.0, off
 
 
 def check_learned(use: OperatorUse) -> None:
-    """Raise AttnError where the table has no row for a position, or its rows are not as wide as the embeddings."""
+    """Raise AttnError if the table has no row for a position, or its rows are not as wide as the embeddings."""
     table, offset = use.parameters["table"], use.parameters["offset"]
     width = use.lengths.get("y", table.shape[-1])
     if width != table.shape[-1]:
@@ -101,7 +101,7 @@ def check_learned(use: OperatorUse) -> None:
 def learned(positions: Array, features: int | None = None, *, table: Annotated[Array, TABLE], offset: int = 0) -> Array:
     """A learned vector for each position, added to the embeddings.
 
-    `features` is not read: the table says how many there are.
+    `features` is unused: the table's width gives the number.
 
     >>> learned(np.array([2, 0]), table=np.array([[1, 2], [3, 4], [5, 6]]))
     array([[5, 6],

@@ -1,6 +1,6 @@
-"""Products of matrices, whose sums of many terms may be added in parts: shorter sums round less.
+"""Matrix products, whose long sums may be split: shorter sums round less.
 
-The error of a sum of n numbers, one after another, grows with n: partial sums grow, and each addition rounds one.
+The error of a running sum of n numbers grows with n: partial sums grow, and each addition rounds one.
 """
 
 import math
@@ -11,20 +11,20 @@ from attncli.base.lazy_numpy import Array, all_finite, np
 MatrixProduct = Callable[[Array, Array], Array]  # of matrices [… a b] and [… b c] to [… a c]
 NewMemory = Callable[[tuple[int, ...]], Array]  # an array of a shape, uninitialized
 SHORT_SUM = 16  # terms
-LANES = 8  # sums, at least, in which products of a single row are added: each has so much fewer terms
-MAX_PARTS_SIZE = 2**18  # numbers: of larger products each call takes long enough
+LANES = 8  # at least so many sums for products of a single row, each with so many times fewer terms
+MAX_PARTS_SIZE = 2**18  # numbers: for larger products the overhead of a call is small
 
 
 def product(left: Array, right: Array) -> Array:
-    """`left @ right`: the default of operators that are handed how to multiply matrices."""
+    """`left @ right`: the default `matmul` of operators."""
     result: Array = left @ right
     return result
 
 
 def product_without_zeros(left: Array, right: Array) -> Array:
-    """`left @ right`, to which a column or row that is all 0 adds 0, even where the other is NaN or infinite.
+    """`left @ right`, where a column or row of zeros adds 0, even if the other is NaN or infinite.
 
-    So the gradients of masked keys, which are 0, take nothing from what padding has.
+    So the zero gradients of masked keys ignore the numbers of padding.
 
     >>> product_without_zeros(np.array([[2.0, 0.0]]), np.array([[3.0], [np.nan]]))
     array([[6.]])
@@ -38,12 +38,12 @@ def product_without_zeros(left: Array, right: Array) -> Array:
 def sum_of_parts(
     left: Array, right: Array, terms: int, out: Array | None = None, new_memory: NewMemory | None = None
 ) -> Array:
-    """`left @ right`, whose sums of b terms are added in parts of at most `terms`.
+    """`left @ right`, whose sums of b terms are split into sums of at most `terms`.
 
-    Parts are multiplied in one call where all their products are no more than MAX_PARTS_SIZE numbers, and otherwise one
-    after another; unless the result is a single number, they are added in the same order.
+    One call multiplies all chunks if their products have at most MAX_PARTS_SIZE numbers, otherwise one call each. The
+    order of addition is the same, unless the result is a single number.
 
-    `terms` is at least 1; `new_memory` returns memory of a shape, for the products of parts.
+    `terms` is at least 1; `new_memory` returns memory of a shape, for the products of chunks.
 
     >>> sum_of_parts(np.ones((1, 5)), np.full((5, 1), 0.5), terms=2)
     array([[2.5]])
@@ -69,7 +69,7 @@ def sum_of_parts(
 
 
 def _sum_at_once(left: Array, right: Array, terms: int, out: Array | None, memory: Array) -> Array:
-    """The sum of the products of whole parts, as many as `memory` [… part a c] has."""
+    """The sum of the products of whole chunks, as many as `memory` [… part a c] has."""
     parts = memory.shape[-3]
     of_rows = left[..., : parts * terms].reshape(*left.shape[:-1], parts, terms).swapaxes(-3, -2)
     of_columns = right[..., : parts * terms, :].reshape(*right.shape[:-2], parts, terms, right.shape[-1])
@@ -78,9 +78,9 @@ def _sum_at_once(left: Array, right: Array, terms: int, out: Array | None, memor
 
 
 def product_in_parts(left: Array, right: Array) -> Array:
-    """`left @ right`, whose sums of b terms are added in parts of few terms, about as many as there are parts.
+    """`left @ right`, whose long sums of b terms are split into about √b sums.
 
-    Products of vectors, and of a single row with few terms, are NumPy's.
+    NumPy multiplies vectors, and a single row with few terms.
 
     >>> product_in_parts(np.ones((16, 100)), np.full((100, 1), 0.5))[0]
     array([50.])

@@ -1,6 +1,6 @@
-"""Weights that are stored quantized: packed integers or 8-bit numbers, and the scales that make weights of them.
+"""Quantized weights: packed integers or 8-bit numbers, and the scales that restore the weights.
 
-Each function returns a matrix [o i], as the weight of PyTorch's `nn.Linear` is stored, in float32.
+Each function returns a matrix [o i] in float32, the layout of PyTorch's `nn.Linear`.
 """
 
 from attncli.base.dtypes import FLOAT8, float8_numbers
@@ -8,17 +8,17 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 
-WORD_SIZE = 32  # bits of an integer that others are packed in
+WORD_SIZE = 32  # bits of an integer that packs others
 AWQ_BITS = 4
-AWQ_ORDER = (0, 2, 4, 6, 1, 3, 5, 7)  # which of eight columns is in each four bits of an integer, the lowest first
+AWQ_ORDER = (0, 2, 4, 6, 1, 3, 5, 7)  # the column in each four bits of an integer, from the lowest
 
 
 def scaled(weight: Array, scale: Array, *, block: Array | None = None) -> Array:
     """Numbers of 8 bits times their scale: one for the tensor, one for each row or head, or one for each block.
 
     The weight is [o i]; the scale [], [1], [o], [o 1], or with a block of rows and columns [⌈o/rows⌉ ⌈i/columns⌉]: the
-    last blocks may have fewer. Of queries, keys or values with an axis of heads the scale is [], [h], [b h], or has as
-    many axes as they. Raises AttnError where the scale has another shape.
+    last blocks may be smaller. For queries, keys or values with an axis of heads the scale is [], [h], [b h], or has as
+    many axes as they. Raises AttnError for a scale of another shape.
 
     Source: DeepSeek-V3 (`weight_scale_inv`, blocks of 128 × 128), compressed-tensors (`weight_scale`).
 
@@ -46,9 +46,9 @@ def scaled(weight: Array, scale: Array, *, block: Array | None = None) -> Array:
 
 
 def of_bits(bits: Array, *, dtype: str, scale: Array | None = None, block: Array | None = None) -> Array:
-    """The numbers of a type of 8 or 16 bits that are stored as integers, times their scale, if any: see `scaled`.
+    """Numbers of 8 or 16 bits that are stored as integers, times their scale, if any: see `scaled`.
 
-    Raises AttnError for a number that is not the bits of one.
+    Raises AttnError for an integer out of range.
 
     Source: the caches of vLLM and TensorRT-LLM, uint8; bfloat16 in NumPy's files, int16 or uint16.
 
@@ -66,7 +66,7 @@ def of_bits(bits: Array, *, dtype: str, scale: Array | None = None, block: Array
 
 
 def _factors_of_heads(weight: Array, scale: Array) -> Array:
-    """One scale of an array with an axis of heads, or one for each head, also of each batch item, to be multiplied."""
+    """The scale of an array with an axis of heads, reshaped to broadcast: one, one per head, or also per batch item."""
     shape = weight.shape
     if scale.size == 1:
         return scale.reshape(())
@@ -91,12 +91,11 @@ def gptq(
     bits: int,
     checkpoint_format: str = "gptq",
 ) -> Array:
-    """Integers of a few bits, packed along the inputs, less the zero of their group, times the scale of that.
+    """Integers of a few bits, packed along the inputs, minus the zero of their group, times its scale.
 
     `qweight` [i·bits/32 o] and `qzeros` [g o·bits/32] have integers of 32 bits, the lowest bits first; `scales` are [g
-    o]. `g_idx` [i] is the group of each input; without it groups have as many inputs each. `bits` are 2, 3, 4 or 8.
-    Zeros are stored less 1, unless the format is `gptq_v2`. Raises AttnError where the shapes do not fit each
-    other.
+    o]. `g_idx` [i] is the group of each input; without it groups have equally many inputs. `bits` are 2, 3, 4 or 8.
+    Stored zeros are 1 less, unless the format is `gptq_v2`. Raises AttnError if the shapes don't match.
 
     Source: AutoGPTQ's QuantLinear; Frantar et al. 2022 (GPTQ).
 
@@ -110,17 +109,17 @@ def gptq(
     _check_shape("scales", scales, (groups, outputs), f"a qweight of {count_of(outputs, 'column')}")
     zeros = _unpack("qzeros", qzeros, bits)[:, :outputs]
     _check_shape("qzeros", zeros, scales.shape, f"scales of {count_of(groups, 'group')}")
-    if checkpoint_format == "gptq":  # a zero of 0 is stored as −1, all bits set
+    if checkpoint_format == "gptq":  # a zero point of 0 is stored as −1, all bits set
         zeros = (zeros + 1) % 2**bits
     group = _groups(g_idx, inputs, groups)
     return _product(codes - zeros.astype(np.float32)[group].T, scales[group].T)
 
 
 def awq(qweight: Array, qzeros: Array, scales: Array) -> Array:
-    """Integers of four bits, packed along the outputs, less the zero of their group, times the scale of that.
+    """Integers of four bits, packed along the outputs, minus the zero of their group, times its scale.
 
-    `qweight` [i o/8] and `qzeros` [g o/8] have integers of 32 bits, each of eight columns in the order of the `gemm`
-    format: 0, 2, 4, 6, 1, 3, 5, 7; `scales` are [g o]. Raises AttnError where the shapes do not fit each other.
+    `qweight` [i o/8] and `qzeros` [g o/8] have integers of 32 bits, each with eight columns in the order of the `gemm`
+    format: 0, 2, 4, 6, 1, 3, 5, 7; `scales` are [g o]. Raises AttnError if the shapes don't match.
 
     Source: AutoAWQ's WQLinear_GEMM; Lin et al. 2023 (AWQ).
 
@@ -138,12 +137,12 @@ def awq(qweight: Array, qzeros: Array, scales: Array) -> Array:
 
 
 def _unpack(name: str, packed: Array, bits: int) -> Array:
-    """The integers whose bits follow each other in the integers of each row, [r n·bits/32] to [r n]."""
+    """Unpack integers whose bits follow each other in each row, [r n·bits/32] to [r n]."""
     if packed.ndim != 2:
         raise AttnError(f"{name} has the shape {packed.shape}", hint="expected rows of integers")
     if packed.shape[1] * WORD_SIZE % bits:
         available = packed.shape[1] * WORD_SIZE
-        raise AttnError(f"{name} has {available} bits side by side, which are not integers of {bits} bits")
+        raise AttnError(f"{name} has {available} bits in each row, not a multiple of {bits}")
     words = np.ascontiguousarray(packed).astype(np.int64).astype("<u4")  # −1 is all bits set
     stream = np.unpackbits(words.view(np.uint8), axis=-1, bitorder="little")
     codes: Array = np.packbits(stream.reshape(len(words), -1, bits), axis=-1, bitorder="little")[..., 0]
@@ -151,7 +150,7 @@ def _unpack(name: str, packed: Array, bits: int) -> Array:
 
 
 def _in_order(codes: Array) -> Array:
-    """The columns of AWQ in their order, by eights."""
+    """AWQ's columns in their order, in groups of eight."""
     ordered = np.empty_like(codes)
     for at, column in enumerate(AWQ_ORDER):
         ordered[:, column :: len(AWQ_ORDER)] = codes[:, at :: len(AWQ_ORDER)]
@@ -172,12 +171,12 @@ def _groups(g_idx: Array | None, inputs: int, groups: int) -> Array:
 
 
 def _check_shape(name: str, array: Array, expected: tuple[int, ...], other: str) -> None:
-    """Raise AttnError where an array does not have the shape that another one implies."""
+    """Raise AttnError if an array does not have the shape that another one implies."""
     if array.shape != expected:
         raise AttnError(f"{name} has the shape {array.shape}", hint=f"{other} needs {expected}")
 
 
 def _product(left: Array, right: Array) -> Array:
-    """The product in float32, which the packages that quantize compute in, or round from."""
+    """The product in float32, in which quantizing packages compute, or from which they round."""
     product: Array = left.astype(np.float32, copy=False) * right.astype(np.float32, copy=False)
     return product

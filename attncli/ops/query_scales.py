@@ -1,7 +1,7 @@
 """Query scales: a factor for each query that grows with its position, so that attention stays sharp over many keys.
 
-`positions` [… n] counts from 0; `heads` is None without an axis of heads. A position before the first key, which
-padding may have, has the factor of the first.
+`positions` [… n] counts from 0; `heads` is None without an axis of heads. A position before the first key (padding) has
+the first key's factor.
 """
 
 from typing import Annotated
@@ -56,7 +56,7 @@ def _logn_formula(*, length: float, factor: float | None = None) -> str:
 def logn(positions: Array, *, length: Annotated[float, Range(above=1)], factor: float | None = None) -> Array:
     """The query's factor is 1 up to a length, and grows with the logarithm of the position beyond it.
 
-    The length is that of the sequences in training. Without a factor it is 1 / ln(length), so that the query's is
+    The length is the training sequences'. The factor is 1 / ln(length) by default, so that the query's factor is
     ln(posᵢ + 1) / ln(length).
 
     >>> logn(np.array([3, 15]), length=4)
@@ -83,7 +83,7 @@ def power(positions: Array, *, length: Length, exponent: float = 0.1) -> Array:
 
 
 def _ssmax_formula(*, scale: float, bias: float) -> str:
-    """The scale and the bias where they change something; those of each head, or one for all."""
+    """The scale and the bias if they have an effect; one for each head, or one for all."""
     before = "scaleₕ " if scale is True else "scale " if scale != 1 else ""
     after = " + biasₕ" if bias is True else " + bias" if bias else ""
     return f"κᵢ = {before}ln(posᵢ + 1){after}"
@@ -106,7 +106,7 @@ def ssmax(
 ) -> Array:
     """The query's factor grows with the logarithm of its number of keys, learned for each head.
 
-    Scale and bias are numbers of each head, or one for all.
+    Scale and bias have a number for each head, or one for all.
 
     >>> ssmax(np.array([0, 2]), heads=2, scale=np.array([1.0, 2.0])).round(4)
     array([[0.    , 1.0986],
@@ -120,5 +120,5 @@ def ssmax(
 
 
 def _from_first_key(positions: Array) -> Array:
-    """The positions, none before the first key."""
+    """The positions, at least 0."""
     return np.maximum(positions, 0)

@@ -1,4 +1,4 @@
-"""Operator records: everything that is known of an operator, as fields of its record, an attribute of its function.
+"""Operator records: all facts about an operator, as fields of one object, an attribute of its function.
 
 Lists, help, completion, validation, explanations, engines and laws read the record.
 """
@@ -21,9 +21,9 @@ Interval = tuple[float, float]  # half-open: from the first key to before the la
 class Factorization:
     """A score [… n m] that is `left(query) @ right(key).mT * scale(d)`.
 
-    `left(query [… n d], **parameters)` and `right(key [… m c], **parameters)` return matrices of equally many columns;
-    they get every parameter of the score, defaults resolved. `scale` takes the number of features d; for a number of
-    `longdouble` it returns one of this type.
+    `left(query [… n d], **parameters)` and `right(key [… m c], **parameters)` return matrices with equally many
+    columns; they get every parameter of the score, with defaults. `scale` takes the number of features d; for a
+    `longdouble` it returns a `longdouble`.
 
     >>> import numpy as np
     >>> from attncli.ops.scores import cosine
@@ -42,9 +42,9 @@ class Factorization:
 class OnlineNormalizer:
     """Online form of a normalizer: weights = numerator / denominator, accumulated tile by tile.
 
-    `numerator(scores [… n m], running_max [… n 1], out=, **parameters)` gets every parameter, defaults resolved,
-    and may compute in `out`, an array of the shape of the scores. When the running maximum rises from m to m', what was
-    accumulated is multiplied by `numerator(m, m')`. The denominator is the sum of the numerators and of
+    `numerator(scores [… n m], running_max [… n 1], out=, **parameters)` gets every parameter, with defaults, and may
+    compute in `out`, an array of the scores' shape. When the running maximum rises from m to m', the accumulated
+    numbers are multiplied by `numerator(m, m')`. The denominator is the sum of the numerators plus
     `extra_denominator(running_max)`. Source: Milakov & Gimelshein 2018, Algorithm 3.
 
     Softmax of [1, 3], a score at a time:
@@ -60,20 +60,20 @@ class OnlineNormalizer:
     """
 
     numerator: Callable[..., Array]
-    uses_running_max: bool = True  # without it the numerator gets None in its place
+    uses_running_max: bool = True  # otherwise the numerator gets None
     min_running_max: float = -float("inf")
     extra_denominator: Callable[[Array], Array] | None = None
-    is_divided: bool = True  # without it the numerators are the weights
+    is_divided: bool = True  # otherwise the numerators are the weights
     may_cancel: bool = False  # numerators may be negative
-    # The factor f where the numerator is exp(f (score − running_max)): without a need for it no maximum is subtracted.
+    # The factor f if the numerator is exp(f (score − running_max)): then the maximum is subtracted only if needed.
     exp_scale: Callable[[Mapping[str, Any]], float] | None = None
-    # gradient(grad, weights, row_sums [… n 1], **parameters): that of scores, from Σⱼ dA∘A of whole rows
+    # gradient(grad, weights, row_sums [… n 1], **parameters): the scores' gradient, from Σⱼ dA∘A of whole rows
     gradient: Callable[..., Array] | None = None
     multiplications: int = 32  # cost of one numerator and what else tiles do with a score, in multiply-adds
 
     @property
     def ignores_shifts(self) -> bool:
-        """Whether a number that is added to all scores of a row changes no weight."""
+        """Whether adding a number to all scores of a row changes no weight."""
         return self.exp_scale is not None and self.is_divided and self.extra_denominator is None
 
 
@@ -81,8 +81,8 @@ class OnlineNormalizer:
 class KeyBounds:
     """Half-open key ranges of a block of queries.
 
-    Outside `any_visible` all cells are masked, and so they are inside `gap`, which may be between keys of it that are
-    not; inside `all_visible` none is, so no mask is applied there.
+    All cells outside `any_visible` are masked, and so are all cells inside `gap`, which may lie within it. Inside
+    `all_visible` no cell is masked, so no mask is applied there.
 
     >>> import numpy as np
     >>> from attncli.ops.masks import causal
@@ -98,22 +98,22 @@ class KeyBounds:
 
 @dataclass(frozen=True, eq=False)
 class MaskSign:
-    """The sign of the cells that a rule hides in the table of mask signs, and its meaning in the legend."""
+    """The sign of a rule's hidden cells in the table of mask signs, and its meaning in the legend."""
 
     sign: str
     meaning: str
-    precedence: int = 0  # a cell that several rules hide has the sign of the highest
+    precedence: int = 0  # if several rules hide a cell, it has the highest one's sign
 
 
 @dataclass(frozen=True, eq=False)
 class DerivedInput:
-    """An array that an operator reads and that is computed where the user does not give it.
+    """An array that an operator reads, and that is computed if the user does not give it.
 
-    `function(shape=…, **options)` returns an array of that shape: the lengths of `axes`, in which `…` means the
-    axes before the queries. The options are the operator's own parameters of the names in `parameters`; an operator
-    that gets the array does not get them. What depends on the parameters in force, with defaults, are functions of
-    them: `is_needed`, `lengths` of axes that are the operator's own, from those of the problem in one head (an axis
-    without one is left out), and `inputs`, the roles of nodes that the function reads.
+    `function(shape=…, **options)` returns an array of that shape: the lengths of `axes`, where `…` means the axes
+    before the queries. The options are the operator's `parameters`; an operator that gets the array does not get them.
+    Three fields are functions of the parameters, with defaults: `is_needed`; `lengths` of the operator's own axes, from
+    the problem's lengths in one head (an axis without one is left out); `inputs`, the roles of nodes that the function
+    reads.
 
     >>> import numpy as np
     >>> slopes = DerivedInput(
@@ -129,20 +129,20 @@ class DerivedInput:
 
     function: Callable[..., Array]
     symbol: str
-    formula: Callable[..., str]  # of what the function gets: the shape and the options
+    formula: Callable[..., str]  # of the function's arguments: the shape and the options
     axes: Letters
     parameters: tuple[str, ...] = ()
     is_needed: Callable[[Mapping[str, Any]], bool] = lambda parameters: True
     lengths: Callable[[Mapping[str, Any], Mapping[str, int]], Mapping[str, int]] = lambda parameters, lengths: {}
     inputs: Callable[[Mapping[str, Any]], tuple[str, ...]] = lambda parameters: ()
-    purpose: str = field(kw_only=True)  # what it is for, in one sentence
+    purpose: str = field(kw_only=True)  # in one sentence
 
 
 @dataclass(frozen=True)
 class PositionAxes:
-    """How many numbers a position has, such as a row and a column, and whether they have to be given.
+    """The axes of positions, such as rows and columns, and whether positions must be given.
 
-    Without positions every row has its number on each axis, unless `are_needed`.
+    By default a token's position is its index on every axis, unless `are_needed`.
     """
 
     count: int
@@ -151,10 +151,10 @@ class PositionAxes:
 
 @dataclass(frozen=True)
 class OperatorUse:
-    """The parameters of an operator, and the lengths and positions that they are checked against.
+    """The parameters of an operator, and the lengths and positions for checking them.
 
-    `lengths` has the length of each axis letter in one head; `positions` are those of the rows it acts on,
-    counted from the first key.
+    `lengths` has the length of each axis letter in one head; `positions` belong to the operator's rows, counted from
+    the first key.
     """
 
     parameters: Mapping[str, Any]
@@ -168,31 +168,31 @@ FormulaInForce = Callable[..., str]
 AxesInForce = Callable[[Mapping[str, Any]], PositionAxes | None]
 ActsOn = Literal["embeddings", "query_and_key", "products", "scores"]
 
-# Keywords that are not parameters: where inner quantities pass through, and how to multiply matrices.
+# Keywords that are not parameters: the tap for inner quantities, and the matrix product.
 TAP, MATMUL = "tap", "matmul"
-TABLE = "table"  # Annotated[Array, TABLE]: rows are looked up, so that `weight_layout` does not transpose it
-COUNTS = "counts"  # Annotated[Array, COUNTS]: whole numbers from 0, which keep their type
+TABLE = "table"  # Annotated[Array, TABLE]: its rows are looked up, so `weight_layout` does not transpose it
+COUNTS = "counts"  # Annotated[Array, COUNTS]: non-negative integers, which keep their type
 
 
 @dataclass(frozen=True)
 class Symbol:
-    """The symbol of an array parameter in formulas, where it is not its name: `w1: Annotated[Array, Symbol("W₁")]`."""
+    """The symbol of an array parameter in formulas, if it is not its name: `w1: Annotated[Array, Symbol("W₁")]`."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class MayHave:
-    """The letter of an axis that an array may have before its own: `frequencies: Annotated[Array, MayHave("s")]`."""
+    """An optional first axis of an array: `frequencies: Annotated[Array, MayHave("s")]`."""
 
     letter: str
 
 
 class ParameterMapping:
-    """The value of a parameter that is written as a mapping of names to numbers, choices and lists; it is hashable."""
+    """The hashable value of a parameter that users write as a mapping of names to numbers, choices and lists."""
 
     def as_mapping(self) -> dict[str, Any]:
-        """The mapping, which is read back as the same value."""
+        """The mapping, which reads back as the same value."""
         raise NotImplementedError
 
 
@@ -200,8 +200,8 @@ class ParameterMapping:
 class ReadsMapping:
     """A number may be a mapping too: `scaling: Annotated[float | RopeScaling, ReadsMapping(read_scaling, example)]`.
 
-    `read` gets the mapping with its numbers converted, and returns the value or raises AttnError; mappings inside it
-    are as they were given. `example` is such a mapping, as it is written.
+    `read` gets the mapping with its numbers converted, and returns the value or raises AttnError; inner mappings are
+    unchanged. `example` is such a mapping, as users write it.
     """
 
     read: Callable[[Mapping[str, Any]], ParameterMapping]
@@ -209,25 +209,25 @@ class ReadsMapping:
 
 
 class _Required:
-    """The default of a parameter that has none."""
+    """Marks a parameter without a default."""
 
 
 REQUIRED = _Required()
 
 
 def no_tap(_name: str, value: Array) -> Array:
-    """The default tap, the identity: inner quantities are not kept."""
+    """The default tap, the identity: it keeps no inner quantities."""
     return value
 
 
 def reused(table: Array, tap: Tap) -> Array | None:
-    """The table itself, to compute in: for large ones memory takes as long as arithmetic. None where the tap has it."""
+    """The table itself as scratch memory: allocating takes as long as arithmetic. None if a tap keeps the table."""
     return table if tap is no_tap and table.dtype.kind == "f" else None
 
 
 @dataclass(frozen=True, eq=False)
 class Range:
-    """The numbers that a parameter may have: greater than `above`, and not less than `least`.
+    """The valid numbers of a parameter: greater than `above`, and at least `least`.
 
     >>> Range(above=0).holds(0), Range(least=0).holds(0), str(Range(least=0))
     (False, True, '≥ 0')
@@ -263,11 +263,11 @@ class Parameter:
     letters: Letters = ()  # of an array
     words: tuple[str, ...] = ()  # the choices
     range: Range = Range()
-    is_table: bool = False  # of an array: its rows are looked up
-    is_counts: bool = False  # of an array: whole numbers from 0
-    symbol: str = ""  # of an array: in formulas
-    leading: Letters = ()  # of an array: an axis that it may have before its own
-    mapping: ReadsMapping | None = None  # how a mapping in place of a number is read
+    is_table: bool = False  # for an array: its rows are looked up
+    is_counts: bool = False  # for an array: non-negative integers
+    symbol: str = ""  # for an array: in formulas
+    leading: Letters = ()  # for an array: an optional first axis
+    mapping: ReadsMapping | None = None  # how to read a mapping instead of a number
 
     @property
     def required(self) -> bool:
@@ -276,7 +276,7 @@ class Parameter:
 
     @property
     def is_weight(self) -> bool:
-        """Whether it is a matrix that is multiplied from the right, stored as `weight_layout` says."""
+        """Whether it is a matrix to multiply with from the right, stored according to `weight_layout`."""
         return len(self.letters) == 2 and not self.is_table
 
     def __str__(self) -> str:
@@ -305,39 +305,39 @@ class Quantity:
     symbol: str
     formula: str
     axes: Letters
-    purpose: str = ""  # what it is for, in one sentence
-    formula_in_force: FormulaInForce | None = None  # as that of the operator's record
+    purpose: str = ""  # its purpose, in one sentence
+    formula_in_force: FormulaInForce | None = None  # as in the operator's record
 
     def formula_with(self, parameters: Mapping[str, Any]) -> str:
-        """The formula with these parameters of the operator."""
+        """The formula for these parameters of the operator."""
         return self.formula if self.formula_in_force is None else self.formula_in_force(**parameters)
 
 
 @dataclass(frozen=True, eq=False)
 class OperatorRecord:
-    """One operator and everything that is known of it."""
+    """One operator: its function and all facts about it."""
 
     kind: str
     name: str
     function: Callable[..., Any]
-    formula: str  # in general, as its source has it; Unicode, as a terminal shows it
+    formula: str  # the general one of its source, in Unicode
     source: str  # paper and equation
     example: Mapping[str, Any]  # small enough to do by hand; `gives` is the result
     shapes: Signature
     parameters: tuple[Parameter, ...]
-    arguments: tuple[str, ...] = ()  # the names of those before `*`, which plans pass
-    inner: tuple[Quantity, ...] = ()  # in the order in which they pass through `tap`
-    # The formula with the parameters in force and no others: (**parameters), True for an array that is given.
+    arguments: tuple[str, ...] = ()  # the names before `*`, which plans pass
+    inner: tuple[Quantity, ...] = ()  # in the order of the calls of `tap`
+    # The formula for the parameters in force: (**parameters), True for a given array.
     formula_in_force: FormulaInForce | None = None
-    by_hand: ByHand | None = None  # lines on one cell: (write, **arguments, result=, **inner quantities, **parameters)
-    check: Callable[[OperatorUse], None] | None = None  # raises AttnError where parameters do not fit
-    derived: Mapping[str, DerivedInput] = field(default_factory=dict)  # arrays that are computed where not given
-    position_axes: AxesInForce | None = None  # position: with the parameters in force, where it reads several axes
-    flatten: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None  # sets parameters that are inside others
-    derivatives: Derivatives | None = None  # of each argument and array parameter; None where there are none
-    code: Code | CodeRule | None = None  # what a person would write for it; None where nothing is known
-    unscaled: str | None = None  # score: the name of the one without this one's own scale
-    factorization: Factorization | None = None  # score: as a product of two matrices
+    by_hand: ByHand | None = None  # lines for one cell: (write, **arguments, result=, **inner quantities, **parameters)
+    check: Callable[[OperatorUse], None] | None = None  # raises AttnError if parameters don't match
+    derived: Mapping[str, DerivedInput] = field(default_factory=dict)  # arrays that are computed unless given
+    position_axes: AxesInForce | None = None  # position: for these parameters, if it reads several axes
+    flatten: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None  # expands parameters inside others
+    derivatives: Derivatives | None = None  # by each argument and array parameter; None if it has none
+    code: Code | CodeRule | None = None  # code as a person would write it; None if unknown
+    unscaled: str | None = None  # score: the name of the same score without a scale
+    factorization: Factorization | None = None  # score: a product of two matrices
     is_distribution: bool = False  # normalizer: rows are ≥ 0 and sum to 1
     online: OnlineNormalizer | None = None  # normalizer: key by key
     is_weighted_sum: bool = False  # context: exactly weights @ value, which tiles compute without calling the function
@@ -346,28 +346,28 @@ class OperatorRecord:
     sign: MaskSign | None = None  # mask: in a table of signs
     reads_rows: bool = False  # mask: a cell depends on the whole row, so that keys can't go tile by tile
     acts_on: ActsOn | None = None  # position
-    # position: how many numbers are added up in a score with the parameters in force, by whose count scores are scaled
+    # position: the number of summands in a score for these parameters, by which scores are scaled
     scores_added: Callable[[Mapping[str, Any]], int] | None = None
-    counts_from_first_key: bool = False  # mask, position: other results where queries and keys are all shifted alike
+    counts_from_first_key: bool = False  # mask, position: shifting all queries and keys alike changes the result
     is_drawn: bool = False  # generator: from a stream of random numbers
 
     @property
     def title(self) -> str:
-        """Its kind and name, as messages call it: `score cosine`."""
+        """Its kind and name, for messages: `score cosine`."""
         return f"{self.kind} {self.name}"
 
     @property
     def takes_matmul(self) -> bool:
-        """Whether its function has the keyword `matmul`, which multiplies matrices."""
+        """Whether its function takes the matrix product `matmul`."""
         return MATMUL in (getattr(self.function, "__kwdefaults__", None) or {})
 
     @property
     def is_built_in(self) -> bool:
-        """Whether it is one of this package's."""
+        """Whether it belongs to this package."""
         return str(self.function.__module__).startswith("attncli.")
 
     def formula_with(self, parameters: Mapping[str, Any]) -> str:
-        """The formula with these parameters: numbers and choices, and True for an array that is given.
+        """The formula for these parameters: numbers and choices, and True for a given array.
 
         >>> from attncli.ops.normalizers import softmax
         >>> softmax.record.formula_with({"temperature": 1.0}), softmax.record.formula_with({"temperature": 2.0})
@@ -377,12 +377,12 @@ class OperatorRecord:
 
     @property
     def summary(self) -> str:
-        """The first sentence of the function's docstring; of one that has none its formula."""
+        """The first sentence of the function's docstring; without one its formula."""
         return (self.function.__doc__ or "").strip().partition("\n")[0] or self.formula
 
     @property
     def definition(self) -> Iterator[tuple[str, str]]:
-        """The formula, shapes, parameters, inner steps and source: titles and texts; a title of "" repeats the last."""
+        """The formula, shapes, parameters, inner steps and source: titles and texts; the title "" repeats the last."""
         yield "formula", self.formula
         shapes = ", ".join([f"{name}[{' '.join(axes)}]" for name, axes in self.shapes.arrays.items()])
         yield "shapes", f"{shapes} → [{' '.join(self.shapes.result)}]".lstrip()
@@ -394,7 +394,7 @@ class OperatorRecord:
 
     @property
     def defaults(self) -> Mapping[str, Any]:
-        """The parameters that have a default, each with it; a default of None means «not given»."""
+        """The defaults of parameters; None means «not given»."""
         return {p.name: p.default for p in self.parameters if not p.required and p.default is not None}
 
     def parameter(self, name: str) -> Parameter:
@@ -407,26 +407,26 @@ class OperatorRecord:
 
 @dataclass(frozen=True, eq=False)
 class StructuralRecord:
-    """What is known of a function that plans use and that has no name for users."""
+    """The record of a function that plans use and that has no name for users."""
 
     by_hand: ByHand | None = None
-    derivatives: Derivatives | None = None  # of each argument
-    code: Code | CodeRule | None = None  # what a person would write for it; None where nothing is known
-    is_exact: bool = False  # counts, or moves numbers and computes none: it is neither widened nor rounded
+    derivatives: Derivatives | None = None  # by each argument
+    code: Code | CodeRule | None = None  # code as a person would write it; None if unknown
+    is_exact: bool = False  # it only counts or moves numbers: it is neither widened nor rounded
     is_boolean: bool = False  # its result is true or false
-    key_bounds: Callable[..., KeyBounds] | None = None  # of masks combined: (number of keys, **bounds of each)
+    key_bounds: Callable[..., KeyBounds] | None = None  # for combined masks: (number of keys, **bounds of each)
 
 
 @dataclass(frozen=True, eq=False)
 class Operator:
-    """A record and the parameters that the user gave it: `gaussian:sigma=2`."""
+    """A record and the user's parameters: `gaussian:sigma=2`."""
 
     record: OperatorRecord
     given: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """Every parameter in force: those given, and the defaults of the others."""
+        """Every parameter in force: given ones, and defaults of the others."""
         return {**self.record.defaults, **self.given}
 
     @property
@@ -436,23 +436,23 @@ class Operator:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The other parameters in force: numbers and choices."""
+        """The other parameters: numbers and choices."""
         return {name: value for name, value in self.parameters.items() if not _is_array(value)}
 
     @property
     def scores_added(self) -> int:
-        """How many numbers are added up in a score with a position scheme, by whose count scores are scaled."""
+        """The number of summands in a score with a position scheme, by which scores are scaled."""
         count = self.record.scores_added
         return 1 if count is None else count(self.parameters)
 
     @property
     def in_force(self) -> str:
-        """In the grammar of the options, with the defaults of the parameters that were not given; without arrays."""
+        """The option's text, with defaults and without arrays."""
         options = ",".join(f"{name}={format_value(value)}" for name, value in self.options.items())
         return f"{self.record.name}:{options}" if options else self.record.name
 
     def __str__(self) -> str:
-        """In the grammar of the options, as it was given; arrays are left out."""
+        """The option's text as given, without arrays."""
         parameters = ",".join(
             f"{name}={format_value(value)}"
             for name, value in self.given.items()
@@ -462,12 +462,12 @@ class Operator:
 
 
 def _is_array(value: Any) -> bool:
-    """Whether a parameter's value is an array of at least one axis."""
+    """Whether a parameter's value is an array with at least one axis."""
     return bool(getattr(value, "ndim", 0))
 
 
 def format_value(value: Any) -> str:
-    """The value of a parameter as the options write it: `0.5`, `true`, `tanh`; a number is read back as it was.
+    """A parameter's value in an option's text: `0.5`, `true`, `tanh`; a number reads back the same.
 
     >>> [format_value(value) for value in (10000.0, 1e-12, 1234567.0, 0.1 + 0.2, True)]
     ['10000', '1e-12', '1234567', '0.30000000000000004', 'true']

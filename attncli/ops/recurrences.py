@@ -1,4 +1,4 @@
-"""Recurrences: a state that every token decays, reads and writes, in place of scores and weights.
+"""Recurrences: every token decays, reads and writes a state, which replaces scores and weights.
 
 `states.py` has the arithmetic, token by token and in chunks.
 """
@@ -19,11 +19,11 @@ from attncli.ops.state_code import state_code
 from attncli.ops.state_gradients import derivatives_by
 from attncli.ops.states import CHUNK, in_chunks, recur, recur_normalized, tokens_of
 
-SHOWN_ROWS = 4  # of a state, in worked lines
+SHOWN_ROWS = 4  # rows of a state in worked lines
 FeatureMap = Literal["identity", "l2", "elu+1", "relu", "softmax"]
 Eps = Annotated[float, Range(above=0)]
 Slopes = Literal["lightning", "retnet"]
-SMALL = 1e-5  # that lightning attention adds, so that the last layer decays too
+SMALL = 1e-5  # lightning attention adds it, so that the last layer decays too
 
 
 @structural(code=lambda call: state_code(call, has_decay=call.has("decay"), has_beta=call.has("beta"), is_last=True))
@@ -47,14 +47,14 @@ def present_state(
 
 
 def _rows(write: ArithmeticWriter, symbol: str, terms: list[Term], after: Array) -> Iterator[str]:
-    """A line for each of the first rows of a state: the term that it is, and the row itself."""
+    """A line for each of the first rows of a state: its term, and the row itself."""
     for at, (term, row) in enumerate(zip(terms[:SHOWN_ROWS], after, strict=False)):
         yield write.equation(term, row, name=f"{symbol}[d{at + 1}]", letter="e")
 
 
 @dataclass(frozen=True)
 class _Token:
-    """What one token has and does, by the names of a recurrence's arguments, inner quantities and parameters."""
+    """One token's values, by the names of a recurrence's arguments, inner quantities and parameters."""
 
     query: Array
     key: Array
@@ -74,7 +74,7 @@ class _Token:
 
     @classmethod
     def of(cls, cell: Mapping[str, Any]) -> "_Token":
-        """The token of a cell; queries and keys are those after the feature map."""
+        """The token of a cell, with queries and keys after the feature map."""
         known = {field.name for field in fields(cls)}
         token = cls(**{name: value for name, value in cell.items() if name in known})
         query = token.query if token.mapped_query is None else token.mapped_query
@@ -82,10 +82,10 @@ class _Token:
 
 
 def recurrence_by_hand(write: ArithmeticWriter, result: Any, **cell: Any) -> list[str]:
-    """One token: what of the state is forgotten, read back, corrected and written, and what its query reads."""
+    """One token's lines: the state decays, is read back, corrected and written, then read by the query."""
     token = _Token.of(cell)
     if token.states_before is None or token.states is None:
-        return [f"of more than {CHUNK} tokens, which are computed in chunks, no states are kept"]
+        return [f"more than {CHUNK} tokens are computed in chunks, which keep no states"]
     lines, state, written = list[str](), token.states_before, token.value
     if token.decayed_states is not None:
         factors = [exp(number(x)) for x in np.broadcast_to(np.asarray(token.decay, float), len(token.key))]
@@ -103,7 +103,7 @@ def recurrence_by_hand(write: ArithmeticWriter, result: Any, **cell: Any) -> lis
 
 
 def _reading(token: _Token, state: Array) -> Term:
-    """What the query of a token reads of its state: times the scale, or divided by q·Σk."""
+    """A token's reading of its state: times the scale, or divided by q·Σk."""
     reading = products(token.query, state)
     if token.normalize and token.key_sums is not None:
         return reading / products(token.query, token.key_sums)
@@ -116,12 +116,12 @@ _BEFORE = Quantity(
 )
 _DECAYED = Quantity(
     "decayed_states", "Sᵈ", "Sᵈᵢ = exp(δᵢ) Sᵖᵢ", ("n", "d", "e"),
-    "What each token keeps of the state: the rest is forgotten.",
+    "The share of the state that each token keeps: the rest is forgotten.",
 )  # fmt: skip
-_READ_BACK = "What the state has for the key of each token already."
+_READ_BACK = "The value that the state already has for each token's key."
 _CORRECTIONS = Quantity(
     "corrections", "U", "Uᵢ = βᵢ (Vᵢ − Rᵢ)", ("n", "e"),
-    "How far the value differs from what was read back: what is written.",
+    "The difference of the value from the value read back: this is written.",
 )  # fmt: skip
 _MAPPED = (
     Quantity(
@@ -135,17 +135,17 @@ _MAPPED = (
         "mapped_key", "φ(K)", "each key through φ, the feature_map", ("n", "d"), "The keys through the feature map."
     ),
 )
-_KEY_SUMS = Quantity("key_sums", "Z", "Zᵢ = Σ kept keys", ("n", "d"), "The sum of the keys, decayed as the state is.")
+_KEY_SUMS = Quantity("key_sums", "Z", "Zᵢ = Σ kept keys", ("n", "d"), "The sum of the keys; it decays like the state.")
 _SHAPES = "query[n d], key[n d], value[n e]"
 
 
 def _states(formula: str) -> Quantity:
-    """The states after each token."""
+    """The state after each token."""
     return Quantity("states", "S", formula, ("n", "d", "e"), "The state after each token, which its query reads.")
 
 
 def _formula_in_force(update: str) -> FormulaInForce:
-    """The update of the state and the reading, with the parameters in force."""
+    """The update of the state and the reading, for these parameters."""
 
     def formula(*, normalize: bool = False, **_: Any) -> str:
         return f"{update}, Cᵢ = {'Qᵢ Sᵢ / Qᵢ Zᵢ' if normalize else 'scale Qᵢ Sᵢ'}"
@@ -162,7 +162,7 @@ ONNX = "ONNX LinearAttention (opset 27)"
 
 
 def _share_of_layer(layer: int, layers: int) -> float:
-    """How much of the slopes of lightning attention a layer has: the later it is, the less."""
+    """A layer's share of lightning attention's slopes: the later it is, the less."""
     return max(1 - layer / (layers - 1 + SMALL), 0) + SMALL
 
 
@@ -190,7 +190,7 @@ def _decays_code(call: CodeCall) -> str:
 
 @structural(by_hand=published_decays_by_hand, code=_decays_code)
 def published_decays(*, shape: tuple[int, int], slopes: Slopes, layer: int, layers: int) -> Array:
-    """The decay of each head [h 1], a logarithm: that of RetNet, or that of lightning attention in one of its layers.
+    """The decay of each head [h 1], a logarithm: RetNet's, or lightning attention's in one of its layers.
 
     Source: Sun et al. 2023 (RetNet), eq. 8; lightning attention as MiniMax has it, get_slope_rate.
 
@@ -207,21 +207,19 @@ def published_decays(*, shape: tuple[int, int], slopes: Slopes, layer: int, laye
 
 
 def _formula_of_decays(*, shape: tuple[int, int], slopes: Slopes, layer: int, layers: int) -> str:
-    """The formula of the published decays, heads and layers counted from 0."""
+    """The formula of the published decays; heads and layers count from 0."""
     if slopes == "retnet":
         return "δₕ = ln(1 − 2^(−5 − h))"
     return f"δₕ = −2^(−8 (h + 1) / {shape[0]}) (1 − {layer} / ({layers} − 1 + 10⁻⁵) + 10⁻⁵)"
 
 
 def check_gated(use: OperatorUse) -> None:
-    """Raise AttnError where a layer is named that there is not, or that makes no difference."""
+    """Raise AttnError if a layer does not exist, or has no effect."""
     slopes, layer, layers = use.parameters.get("slopes"), use.parameters["layer"], use.parameters["layers"]
     if slopes != "lightning" and (layer, layers) != (0, 1):
-        raise AttnError(
-            "only slopes=lightning differ from layer to layer", where="layer", hint="leave out layer and layers"
-        )
+        raise AttnError("layers differ only with slopes=lightning", where="layer", hint="leave out layer and layers")
     if layer >= layers:
-        hint = "give layers, how many the model has"
+        hint = "give layers, the model's number of layers"
         raise AttnError(
             f"layer {layer}, counted from 0, is not one of {count_of(layers, 'layer')}", where="layer", hint=hint
         )
@@ -252,7 +250,7 @@ def linear(
 ) -> Array:
     """Every key and value is written to the state, and nothing is forgotten: attention without softmax.
 
-    The scale is 1/√d unless it is given. With `normalize` each reading is divided by that of the sum of the keys.
+    The scale is 1/√d unless given. With `normalize` each reading is divided by the reading of the sum of the keys.
 
     >>> linear(np.array([[1.0], [1.0]]), np.array([[1.0], [2.0]]), np.array([[3.0], [4.0]]))
     array([[ 3.],
@@ -284,7 +282,7 @@ def linear(
             ("slopes", "layer", "layers"),
             is_needed=lambda parameters: parameters.get("slopes") is not None,
             lengths=lambda parameters, lengths: {"n": 1},
-            purpose="How much of the state each head keeps at every token, as a logarithm; some forget sooner.",
+            purpose="The share of the state that each head keeps at every token, as a logarithm; some forget sooner.",
         )
     },
     derivatives=derivatives_by("decay"),
@@ -308,10 +306,10 @@ def gated(
 ) -> Array:
     """The state decays before each key and value is written to it.
 
-    `decay` has logarithms, of each token [n] or of each of its key features [n d]. Without it `slopes` says whose
-    decays the heads have, the same at every token: those of retnet, or of lightning attention in a `layer`, counted
-    from 0, of so many `layers`. The scale is 1/√d unless it is given. With `normalize` each reading is divided by
-    that of the sum of the keys, which decays too.
+    `decay` has logarithms, for each token [n] or each of its key features [n d]. Without it `slopes` chooses the heads'
+    decays, the same at every token: retnet's, or lightning attention's in a `layer`, counted from 0, of `layers`. The
+    scale is 1/√d unless given. With `normalize` each reading is divided by the reading of the sum of the keys, which
+    decays too.
 
     >>> half = np.log([1, 0.5])
     >>> gated(np.array([[1.0], [1.0]]), np.array([[1.0], [2.0]]), np.array([[3.0], [4.0]]), half)
@@ -355,9 +353,9 @@ def delta(
     eps: Eps = 1e-6,
     tap: Tap = no_tap,
 ) -> Array:
-    """Each token writes the part `beta` of the difference of its value and what the state has for its key.
+    """Each token writes the fraction `beta` of the difference between its value and the state's value for its key.
 
-    The scale is 1/√d unless it is given.
+    The scale is 1/√d unless given.
 
     >>> ones = np.ones((2, 1))
     >>> delta(ones, ones, np.array([[3.0], [4.0]]), np.array([1, 0.5]))
@@ -399,10 +397,9 @@ def gated_delta(
     eps: Eps = 1e-6,
     tap: Tap = no_tap,
 ) -> Array:
-    """The state decays; then each token writes the part `beta` of how far its value is from what is read back.
+    """The state decays; then each token writes the fraction `beta` of its value's difference from the one read back.
 
-    `decay` has logarithms, of each token [n] or of each of its key features [n d]. The scale is 1/√d unless it is
-    given.
+    `decay` has logarithms, for each token [n] or each of its key features [n d]. The scale is 1/√d unless given.
 
     >>> ones = np.ones((2, 1))
     >>> gated_delta(ones, ones, 4 * ones, np.log([1, 0.5]), np.array([1, 0.5]))

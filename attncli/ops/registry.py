@@ -1,8 +1,8 @@
 """The registry: it makes and checks the record of each operator, and finds it by kind and name.
 
-A decorator of `attncli.ops.decorators` registers an operator. `attncli.ops.catalogue` says which module of this package
-has it, which is imported when the operator is looked up. Packages add operators through the entry-point group
-`attncli.operators`: each entry point names a module or a function, which is imported, and whose decorators register.
+A decorator of `attncli.ops.decorators` registers an operator. `attncli.ops.catalogue` names the module of each of this
+package's operators; a look-up imports it. Packages add operators through the entry-point group `attncli.operators`:
+each entry point names a module or a function; importing it runs its decorators.
 """
 
 import copyreg
@@ -41,9 +41,9 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 ENTRY_POINTS = "attncli.operators"
-DEFINITION = "Definition\n----------"  # the heading of what is appended to a docstring
+DEFINITION = "Definition\n----------"  # the heading of the text appended to a docstring
 
-# The kinds of operators, and the arguments that a plan passes to a function of each kind besides its parameters.
+# The kinds of operators, and the arguments, besides parameters, that a plan passes to each kind's functions.
 ARGUMENTS: Mapping[str, frozenset[str]] = {
     "score": frozenset({"query", "key", "query_positions", "key_positions"}),
     "normalize": frozenset({"scores"}),
@@ -73,9 +73,9 @@ ARGUMENTS: Mapping[str, frozenset[str]] = {
     "generator": frozenset({"stream", "shape"}),
 }
 
-# Arguments that are not arrays, and so have no shape.
+# Arguments that are not arrays and have no shape.
 NO_ARRAYS = frozenset({"features", "heads", "scale", "stream", "shape"})
-# The axes that a result begins with (a mask: ends with), by the kind of the operator or by what it acts on.
+# The first axes of a result (a mask's: the last), by the operator's kind or by `acts_on`.
 RESULT_AXES: Mapping[str, Letters] = {
     "score": ("n", "m"),
     "normalize": ("n", "m"),
@@ -93,7 +93,7 @@ RESULT_AXES: Mapping[str, Letters] = {
     "generator": (),
 }
 
-# The axes of arguments where an operator of the user's does not say them; under "" those that all kinds have alike.
+# The default axes of arguments for a user's operator; under "" those common to all kinds.
 USUAL_AXES: Mapping[str, Mapping[str, str]] = {
     "": {
         "query": "n d", "key": "m d", "value": "m e", "x": "n d", "scores": "n m", "weights": "n m", "visible": "n m",
@@ -103,7 +103,7 @@ USUAL_AXES: Mapping[str, Mapping[str, str]] = {
     "recurrence": {"key": "n d", "value": "n e"},
     "gate": {"x": "n u"},
 }  # fmt: skip
-# How the result and the arguments are written in the formula of such an operator.
+# The symbols of the result and the arguments in such an operator's formula.
 USUAL_FORMULAS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "score": ("Sᵢⱼ", {"query": "Qᵢ", "key": "Kⱼ", "query_positions": "posᵢ", "key_positions": "j"}),
     "normalize": ("Aᵢ", {"scores": "Sᵢ"}),
@@ -120,7 +120,7 @@ USUAL_FORMULAS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "scores": ("Bᵢⱼ", {"query_positions": "posᵢ", "key_positions": "j"}),
 }
 
-# The operators of each kind by name: the record, or the module that registers it while that is not imported.
+# The operators of each kind by name: the record, or the module to import for it.
 _OPERATORS: dict[str, dict[str, OperatorRecord | str]] = {
     kind: {name: module for module, names in MODULES[kind].items() for name in names.split()} for kind in ARGUMENTS
 }
@@ -133,15 +133,15 @@ _broken: list[str] = []
 
 @dataclass(frozen=True, eq=False)
 class _Use:
-    """A kind of operators as a key takes them: the kind, and what makes the record of each for the key."""
+    """A key's use of a kind of operators: the kind, and the function that adapts a record to the key."""
 
     key: str
     kind: str
     make_record: Callable[[str, OperatorRecord], OperatorRecord]
-    records: dict[str, OperatorRecord] = field(default_factory=dict)  # those made by now
+    records: dict[str, OperatorRecord] = field(default_factory=dict)  # those made so far
 
     def record(self, record: OperatorRecord) -> OperatorRecord:
-        """The record of an operator with the parameters that the key takes; always the same one."""
+        """The record of an operator with the key's parameters; always the same object."""
         made = self.records.get(record.name)
         if made is None or made.function is not record.function:
             made = self.records[record.name] = self.make_record(self.key, record)
@@ -163,21 +163,21 @@ def plural_of(kind: str) -> str:
 
 
 def add_use(key: str, kind: str, make_record: Callable[[str, OperatorRecord], OperatorRecord]) -> None:
-    """Let a key take the operators of a kind with parameters of its own: `key` is then a kind that is looked up.
+    """Let a key take the operators of a kind with its own parameters: `key` then counts as a kind.
 
-    `make_record` gets the key and the record of an operator, and returns that of the operator as the key takes it.
+    `make_record` adapts an operator's record to the key.
     """
     _USES[key] = _Use(key, kind, make_record)
     _TAKEN_KINDS[:] = [name for kind in kinds() for name in (kind, *(key for key in _USES if _USES[key].kind == kind))]
 
 
 def taken_kinds() -> Sequence[str]:
-    """The kinds that keys take: those of operators, and their uses, each behind its kind."""
+    """The kinds that keys take: kinds of operators, and the uses of each after it."""
     return _TAKEN_KINDS
 
 
 def kind_of(name: str) -> str:
-    """The kind of operators of a use; a kind itself.
+    """The kind of operators of a use; a kind is its own.
 
     >>> kind_of("qk_norm"), kind_of("score")
     ('norm', 'score')
@@ -186,12 +186,12 @@ def kind_of(name: str) -> str:
 
 
 def registered(kind: str) -> Mapping[str, OperatorRecord]:
-    """The operators of a kind, of this package and registered by now; installed packages are not imported."""
+    """The operators of a kind, this package's and others registered so far, without importing installed packages."""
     return {name: _record(kind, name) for name in list(_OPERATORS[kind_of(kind)])}
 
 
 def _record(kind: str, name: str) -> OperatorRecord:
-    """The record of an operator of which there is one; its module is imported where it is not yet."""
+    """The record of an existing operator; imports its module if necessary."""
     operators, use = _OPERATORS[kind_of(kind)], _USES.get(kind)
     record = operators[name]
     if isinstance(record, str):
@@ -202,35 +202,35 @@ def _record(kind: str, name: str) -> OperatorRecord:
 
 
 def operators(kind: str) -> Mapping[str, OperatorRecord]:
-    """Every operator of a kind by name, those of installed packages last."""
+    """Every operator of a kind by name, installed packages' last."""
     _load_entry_points()
     return registered(kind)
 
 
 def is_operator(kind: str, name: str) -> bool:
-    """Whether there is an operator of that kind and name; packages are imported only for what may be a name."""
+    """Whether there is an operator of that kind and name; imports packages only for a valid name."""
     if name in _OPERATORS[kind_of(kind)]:
         return True
     return name.isidentifier() and name in operators(kind)
 
 
 def look_up(kind: str, name: str, *, where: str | None = None) -> OperatorRecord:
-    """The operator of that kind and name; raises UnknownNameError, which suggests the nearest name."""
+    """The operator of that kind and name; raises UnknownNameError with the nearest name."""
     if not is_operator(kind, name):
-        if _broken:  # the name may be one of theirs
+        if _broken:  # the name may be in one of them
             raise AttnError(f"unknown {kind} {name!r}", where=where, hint="; ".join(_broken))
         raise UnknownNameError(kind, name, operators(kind), where=where)
     return _record(kind, name)
 
 
 def record_of(function: Callable[..., Any]) -> OperatorRecord | StructuralRecord | DerivativeRecord:
-    """The record that hangs on a function; one without fields where the function has none."""
+    """The record of a function; an empty one if it has none."""
     record: OperatorRecord | StructuralRecord | DerivativeRecord = getattr(function, "record", _STRUCTURAL)
     return record
 
 
 def is_recorded(record: object) -> bool:
-    """Whether what a record lacks, such as worked lines and code, is read off its function."""
+    """Whether missing fields, such as worked lines and code, follow from the function."""
     if isinstance(record, OperatorRecord):
         return record.kind != "generator"
     if isinstance(record, DerivativeRecord):
@@ -239,7 +239,7 @@ def is_recorded(record: object) -> bool:
 
 
 def broken_packages() -> Sequence[str]:
-    """What is wrong with each installed package whose operators could not be loaded; the others are registered."""
+    """The errors of installed packages whose operators could not be loaded; the others are registered."""
     _load_entry_points()
     return tuple(_broken)
 
@@ -258,12 +258,12 @@ def _load_entry_points() -> None:
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the import of another package may raise anything
             reason = f"{type(error).__name__}: {error}"
             _broken.append(
-                f"package {entry_point.value}: its operators can't be loaded ({reason}); mend or uninstall it"
+                f"package {entry_point.value}: its operators can't be loaded ({reason}); fix or uninstall it"
             )
 
 
 def _pickle_by_name(record: OperatorRecord) -> tuple[Callable[..., OperatorRecord], tuple[str, str]]:
-    """A record as its kind and name: another process has the same operators registered."""
+    """A record, pickled as its kind and name: another process has the same operators registered."""
     return look_up, (record.kind, record.name)
 
 
@@ -271,7 +271,7 @@ copyreg.pickle(OperatorRecord, _pickle_by_name)
 
 
 class OperatorFunction(Protocol[P, R_co]):
-    """A registered function, unchanged but for its record, which is an attribute."""
+    """A registered function: the same, with its record as an attribute."""
 
     record: OperatorRecord
 
@@ -289,23 +289,22 @@ class Register(Protocol):
 
 
 def register(kind: str, **fields: Any) -> Register:
-    """A decorator that makes an operator's record of these fields, checks it, and hangs it on the function.
+    """A decorator that makes an operator's record from these fields, checks it, and attaches it to the function.
 
-    `score`, `normalizer`, `context`, `recurrence`, `difference`, `position`, `mask`, `norm`, `query_scale`,
-    `gate` and `generator` call it.
-    The name of the operator is that of its function, without a trailing underscore. Arguments before `*` are what plans
-    pass to every operator of the kind; those after it are its own parameters, but for `tap`, which inner quantities
-    pass through, and `matmul`, which multiplies matrices: `attncli.ops.products.product` by default, where no type is
-    wider than that of the numbers `product_in_parts`. `shapes` is a text with the letters of
-    `attncli.base.axes.LEGEND`, in which lengths that must agree have the same letter; axes before those named
-    broadcast. The definition in the record is added to the function's docstring.
+    `score`, `normalizer`, `context`, `recurrence`, `difference`, `position`, `mask`, `norm`, `query_scale`, `gate` and
+    `generator` call it. An operator has its function's name, without a trailing underscore. Plans pass the arguments
+    before `*` to every operator of the kind. Those after it are its own parameters, except `tap`, which keeps inner
+    quantities, and `matmul`, which multiplies matrices: by default `attncli.ops.products.product`, or
+    `product_in_parts` if no type is wider than the numbers'. `shapes` has the letters of `attncli.base.axes.LEGEND`:
+    lengths that must agree have the same letter, and axes before those named broadcast. The record's definition is
+    added to the function's docstring.
 
-    Raises AttnError where the name is taken (the message names both modules), the formula, the source, the docstring
-    or the example's result is missing, a letter is not in the legend, the shapes lack an argument or give the result
-    other axes than its kind has, or the function has an argument that plans do not pass or a parameter whose type is
-    not supported.
+    Raises AttnError if the name is taken (the message names both modules); if the formula, the source, the docstring or
+    the example's result is missing; if a letter is not in the legend; if the shapes lack an argument, or give the
+    result the wrong axes for its kind; or if the function has an argument that plans do not pass, or a parameter of an
+    unsupported type.
 
-    A normalizer of the user's with the parameter `power`, for `attn compute --normalize powers:power=2`:
+    A user's normalizer with the parameter `power`, for `attn compute --normalize powers:power=2`:
 
     >>> from typing import Annotated
     >>> from attncli import Range, normalizer
@@ -339,7 +338,7 @@ def register(kind: str, **fields: Any) -> Register:
         passed = ARGUMENTS[kind] | set(fields.get("derived", ()))
         arguments = tuple(x for x in _positional(code) if x in passed or _is_built_in(code))
         if passed and not arguments:
-            hint = f"name them as it gets them: {', '.join(sorted(passed))}"
+            hint = f"it gets {', '.join(sorted(passed))}"
             raise AttnError(f"has none of the arguments of a {kind}", where=where, hint=hint)
         known = {**fields, **({} if _is_built_in(code) else _usual_fields(kind, name, code, arguments, fields))}
         signature = parse(known["shapes"])
@@ -361,7 +360,7 @@ def register(kind: str, **fields: Any) -> Register:
 
 
 def _is_built_in(function: Any) -> bool:
-    """Whether a function is one of this package's."""
+    """Whether a function belongs to this package."""
     return str(function.__module__).startswith("attncli.")
 
 
@@ -374,7 +373,7 @@ def _positional(function: Any) -> tuple[str, ...]:
 def _usual_fields(
     kind: str, name: str, function: Any, arguments: Sequence[str], fields: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """What is usual where a field of an operator of the user's is left out: its axes, a formula, its file as source."""
+    """The defaults of a user's operator: the usual axes, a formula, and its file as the source."""
     known: dict[str, Any] = {}
     acts_on = fields.get("acts_on")
     if kind == "position" and acts_on is None:
@@ -396,7 +395,7 @@ def _usual_fields(
 
 
 def _acts_on(arguments: Collection[str]) -> ActsOn:
-    """What a position scheme acts on, by its arguments."""
+    """The default `acts_on` of a position scheme, by its arguments."""
     if "x" in arguments:
         return "query_and_key"
     if "query" in arguments or "key" in arguments:
@@ -405,10 +404,10 @@ def _acts_on(arguments: Collection[str]) -> ActsOn:
 
 
 def _check(record: OperatorRecord, function: Any, where: str) -> None:
-    """Raise AttnError where a record is incomplete or its name is taken."""
+    """Raise AttnError if a record is incomplete or its name is taken."""
     other = _OPERATORS[record.kind].get(record.name)
     module = other.function.__module__ if isinstance(other, OperatorRecord) else other
-    is_again = record.is_built_in and module == function.__module__  # the first import may have been interrupted
+    is_again = record.is_built_in and module == function.__module__  # an interrupted import may have registered it
     if other is not None and not is_again:
         raise AttnError(f"{record.kind} {record.name!r} is registered twice, in {module} and {function.__module__}")
     docstring = function.__doc__ if sys.flags.optimize < 2 and record.is_built_in else "-OO leaves none"
@@ -429,23 +428,23 @@ def _check(record: OperatorRecord, function: Any, where: str) -> None:
 
 
 def _check_arguments(record: OperatorRecord, function: Any, where: str) -> None:
-    """Raise AttnError where the function has arguments that plans do not pass."""
+    """Raise AttnError if the function has arguments that plans do not pass."""
     if function.__code__.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
         raise AttnError("takes any arguments", where=where, hint="name them: parameters follow *")
     for name in {TAP, MATMUL} & set(_keywords(function)):
         if not callable((function.__kwdefaults__ or {}).get(name)):
-            hint = f"{name} is a function that is handed to some calls alone; rename a parameter of your own"
-            raise AttnError(f"its keyword {name!r} has no function for a default", where=where, hint=hint)
+            hint = f"only some calls pass the function {name}; rename a parameter of your own"
+            raise AttnError(f"the default of its keyword {name!r} is not a function", where=where, hint=hint)
     own = {parameter.name for parameter in record.parameters} | {TAP}
     passed = ARGUMENTS[record.kind] | set(record.derived)
     for name in (*_positional(function), *record.shapes.arrays):
         if name not in passed | own:
             hint = f"a {record.kind} gets {', '.join(sorted(passed))}; its own parameters follow *"
-            raise AttnError(f"has an argument {name!r} that no plan hands it", where=where, hint=hint)
+            raise AttnError(f"has an argument {name!r} that no plan passes", where=where, hint=hint)
 
 
 def _check_shapes(record: OperatorRecord, where: str) -> None:
-    """Raise AttnError where the shapes lack an argument, or the result does not have the axes of its kind."""
+    """Raise AttnError if the shapes lack an argument, or the result has the wrong axes for its kind."""
     for name in record.arguments:
         if name not in record.shapes.arrays and name not in NO_ARRAYS:
             raise AttnError(f"its shapes lack {name!r}", where=where, hint=f"write {name}[…] in shapes=")
@@ -456,10 +455,10 @@ def _check_shapes(record: OperatorRecord, where: str) -> None:
 
 
 def _check_example(record: OperatorRecord, where: str) -> None:
-    """Raise AttnError where the example lacks its result or names something else than arguments."""
+    """Raise AttnError if the example lacks its result or has a name that is not an argument."""
     is_left_out = not record.is_built_in and not record.example
     if record.kind != "generator" and not is_left_out and "gives" not in record.example:
-        raise AttnError("its example does not say what it gives", where=where, hint="add 'gives': the result")
+        raise AttnError("its example has no result", where=where, hint="add 'gives': the result")
     known = {*record.arguments, *(parameter.name for parameter in record.parameters), "gives"}
     for name in record.example:
         if name not in known:
@@ -467,17 +466,17 @@ def _check_example(record: OperatorRecord, where: str) -> None:
 
 
 def _append_definition(function: Any, record: OperatorRecord) -> None:
-    """Append the definition in the record to the function's docstring, so that it is written once."""
+    """Append the record's definition to the function's docstring, so that it is written once."""
     if function.__doc__ is None:
         return
     *_, last = function.__doc__.rpartition("\n")
-    margin = last[: len(last) - len(last.lstrip())]  # that of the quotes at the end
+    margin = last[: len(last) - len(last.lstrip())]  # the closing quotes' indentation
     facts = [f"{title:12}  {fact}" for title, fact in record.definition]
     function.__doc__ = f"\n{margin}".join([f"{function.__doc__.rstrip()}\n", *DEFINITION.split("\n"), *facts, ""])
 
 
 def _parameters(function: Any, arguments: Sequence[str], shapes: Signature, where: str) -> tuple[Parameter, ...]:
-    """Read the parameters off a function's signature: what is none of the arguments, apart from `tap` and `matmul`."""
+    """Read the parameters of a function's signature: all but the arguments, `tap` and `matmul`."""
     names, last = _positional(function), function.__defaults__ or ()
     defaults = dict(zip(names[len(names) - len(last) :], last, strict=True)) | (function.__kwdefaults__ or {})
     annotations = function.__annotations__
@@ -500,7 +499,7 @@ def _keywords(function: Any) -> tuple[str, ...]:
 def _parameter(
     name: str, annotation: Any, default: Any, arguments: Sequence[str], shapes: Signature, where: str
 ) -> Parameter:
-    """One parameter: its kind by its annotation, or an array where the shapes name it."""
+    """One parameter: its kind by its annotation, or an array if the shapes name it."""
     extras: Iterable[Any] = ()
     if get_origin(annotation) is Annotated:
         annotation, *extras = get_args(annotation)
@@ -509,7 +508,7 @@ def _parameter(
         leading = tuple(extra.letter for extra in extras if isinstance(extra, MayHave))
         parameter = Parameter(name, "array", default, shapes.arrays[name], symbol=symbol, leading=leading)
         return replace(parameter, is_table=TABLE in extras, is_counts=COUNTS in extras)
-    for words in (annotation, *get_args(annotation)):  # of one that may be None
+    for words in (annotation, *get_args(annotation)):  # of an optional one
         if get_origin(words) is Literal:
             return Parameter(name, "word", default, words=get_args(words))
     if annotation is None and isinstance(default, (bool, int, float, str)):
@@ -521,29 +520,29 @@ def _parameter(
     if types == {bool}:
         return Parameter(name, "boolean", default)
     if types == {str} and arguments is not None and not where.partition(" in ")[2].startswith("attncli."):
-        return Parameter(name, "word", default)  # any: the function says which it knows
+        return Parameter(name, "word", default)  # any word: the function checks it
     if not types or not types <= {int, float}:
         hint = "expected int, float, bool or a Literal of words, or a default; arrays are named in shapes="
         if default is REQUIRED and annotation is None and arguments:
             hint = f"it is called with {', '.join(arguments)}; {hint}"
-        raise AttnError(f"its parameter {name!r} has a type that nothing reads", where=where, hint=hint)
+        raise AttnError(f"its parameter {name!r} has an unsupported type", where=where, hint=hint)
     limits = next((extra for extra in extras if isinstance(extra, Range)), Range())
     return Parameter(name, "number" if float in types else "integer", default, range=limits, mapping=mapping)
 
 
 @contextmanager
 def failures_named(record: OperatorRecord, what: str) -> Iterator[None]:
-    """A block that calls a function of a record; raises AttnError where one that is not this package's fails.
+    """A block that calls a function of a record; raises AttnError if the function is another package's and fails.
 
-    `what` is the function, by the field of the record that has it, or `function`.
+    `what` is the field of the record with the function, or `function`.
     """
     try:
         yield
     except (AttnError, MemoryError):
         raise
-    except Exception as error:  # a function of another package may raise anything
+    except Exception as error:  # another package's function may raise anything
         if record.is_built_in:
             raise
         message = f"its {what} failed ({type(error).__name__}: {error})"
-        hint = f"mend it: it is in {record.function.__module__}"
+        hint = f"fix it in {record.function.__module__}"
         raise AttnError(message, where=record.title, hint=hint) from error

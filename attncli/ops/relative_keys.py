@@ -22,31 +22,31 @@ def products_with_rows(x: Array, table: Array, rows: Array) -> Array:
 
 
 def of_each_head(vector: Array) -> Array:
-    """A vector of each head [h d] in the shape that broadcasts with [… h n d]; one vector [d] is itself."""
+    """One vector per head [h d], reshaped to broadcast with [… h n d]; a single vector [d] stays."""
     return vector if vector.ndim == 1 else vector[..., None, :]
 
 
 def projected(table: Array, w: Array | None, b: Array | None = None) -> Array:
-    """The rows of a table [r x] as keys or queries of each head: times [x d] or [h x d], plus [d] or [h d]."""
+    """A table's rows [r x] as keys or queries of each head: times [x d] or [h x d], plus [d] or [h d]."""
     rows = table if w is None else table @ w
     return rows if b is None else rows + of_each_head(b)
 
 
 def plus_of_each_head(x: Array, vector: Array | None) -> Array:
-    """Vectors [… n d] plus that of their head."""
+    """Vectors [… n d] plus their head's vector."""
     return x if vector is None else x + of_each_head(vector)
 
 
 def check_width(use: OperatorUse, weights: str) -> None:
-    """Raise AttnError where a table that nothing projects is not as wide as the queries."""
+    """Raise AttnError if a table without a projection is not as wide as the queries."""
     table, features = use.parameters.get("table"), use.lengths.get("d")
     if table is not None and weights not in use.parameters and features not in (None, table.shape[-1]):
         message = f"has {count_of(table.shape[-1], 'column')}; a query has {count_of(features or 0, 'feature')}"
-        raise AttnError(message, where="table", hint=f"give {weights}, which makes vectors of each head of it")
+        raise AttnError(message, where="table", hint=f"give {weights}, which projects it for each head")
 
 
 def check_shaw(use: OperatorUse) -> None:
-    """Raise AttnError where the table of relative positions has no row of distance 0."""
+    """Raise AttnError if the table of relative positions has no row for distance 0."""
     rows, left = len(use.parameters["table"]), use.parameters.get("left")
     if left is None and rows % 2 == 0:
         hint = "expected an odd number: the middle is distance 0; or give left, the distance of its first row"
@@ -104,10 +104,10 @@ def shaw(
     table: Annotated[Array, TABLE],
     left: Annotated[int | None, Range(least=0)] = None,
 ) -> Array:
-    """A learned key for each distance, up to the farthest on either side that the table has.
+    """A learned key for each distance, up to the table's farthest on either side.
 
-    Distances beyond the ends of the table get the ends. `left` is how many rows are before that of distance 0; without
-    it there are as many as after it, and r is odd.
+    Distances beyond the table's ends get the ends. `left` is the number of rows before distance 0; without it there are
+    as many as after it, and r is odd.
 
     >>> table = np.array([[1, 0], [0, 0], [0, 1]])
     >>> shaw(np.array([[1, 2], [3, 1]]), np.arange(2), np.arange(2), table=table)
@@ -119,7 +119,7 @@ def shaw(
 
 
 def relative_row(distance: Array, rows: int, left: int | None = None) -> Array:
-    """The row of a table of distances from −`left`, by default of an odd number; those beyond its ends get the ends.
+    """The row of each distance in a table that begins at −`left`; distances beyond its ends get the ends.
 
     >>> relative_row(np.array([-5, -1, 0, 1, 5]), rows=5)
     array([0, 1, 2, 3, 4])
@@ -131,5 +131,5 @@ def relative_row(distance: Array, rows: int, left: int | None = None) -> Array:
 
 
 def _rows_to_the_left(rows: int, left: int | None) -> int:
-    """How many rows of a table are before that of distance 0: `left`, or half of the others."""
+    """The number of rows before distance 0: `left`, or half of the others."""
     return rows // 2 if left is None else left

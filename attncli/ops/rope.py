@@ -1,4 +1,4 @@
-"""Rope: queries and keys are rotated in pairs of features, in proportion to their positions, counted from 0.
+"""Rope: rotations of queries and keys, in pairs of features, in proportion to their positions, counted from 0.
 
 The frequency of a pair is its angle from one position to the next.
 """
@@ -29,7 +29,7 @@ QUARTER_TURN = 1.5707963267948966
 def rope_frequencies(dims: int, base: float, dtype: Any = None) -> Array:
     """The angle of each pair from one position to the next: base^(−2f/dims) radians, f = 0 … dims/2 − 1.
 
-    They are of `dtype`, by default float64.
+    Their type is `dtype`, by default float64.
 
     >>> rope_frequencies(4, 10000.0)
     array([1.  , 0.01])
@@ -40,7 +40,7 @@ def rope_frequencies(dims: int, base: float, dtype: Any = None) -> Array:
 
 
 def pair_slices(count: int, interleaved: bool) -> tuple[slice, slice]:
-    """Slices of the first and of the second feature of each of `count` pairs: neighbours, or one in each half.
+    """Slices of the first and the second features of `count` pairs: neighbours, or one in each half.
 
     >>> pair_slices(2, interleaved=True)
     (slice(0, 4, 2), slice(1, 4, 2))
@@ -53,9 +53,9 @@ def pair_slices(count: int, interleaved: bool) -> tuple[slice, slice]:
 
 
 def angles(positions: Array, frequencies: Array, *, scaling: float = 1.0, offset: float = 0.0) -> Array:
-    """Positions [… n] times frequencies [f]: [… n f]; of positions [… s n] on axes, with frequencies [s f], their sum.
+    """Positions [… n] times frequencies [f]: [… n f]; for positions [… s n] on axes, with frequencies [s f], the sum.
 
-    They are in the type of the frequencies: far positions have large angles.
+    They have the frequencies' type, as far positions have large angles.
 
     >>> angles(np.array([0, 2]), np.array([1.0, 0.5]), offset=1)
     array([[1. , 0.5],
@@ -70,7 +70,7 @@ def angles(positions: Array, frequencies: Array, *, scaling: float = 1.0, offset
 
 
 def _frequencies_code(call: CodeCall) -> str:
-    """The frequencies of the type, and on which of several axes each pair has its own."""
+    """The frequencies of the type, and each pair's axis if there are several."""
     scaling, pairs = call.options["scaling"], call.shape[-1]
     rope = ScaledRope(scaling, call.options["base"], 2 * pairs, call.values.get("position_count"))
     code, axes = TYPES[scaling.type].code(rope), axis_of_pair(scaling, pairs)
@@ -82,12 +82,12 @@ def _frequencies_code(call: CodeCall) -> str:
 
 
 def _attention_factor_code(call: CodeCall) -> str:
-    """The number, which follows from the scaling alone."""
+    """The number, which depends only on the scaling."""
     return f"np.array({float(scaled_attention_factor(call.values.get('position_count'), **call.options))!r})"
 
 
 def _rope_code(call: CodeCall, x: str = "{x}") -> str:
-    """The angles, the features of pairs, and these turned; features behind them stay."""
+    """The angles, the features of pairs, and their rotation; later features stay."""
     features, pairs = call.shape[-1], _pairs(call)
     end, offset, scaling = 2 * pairs, call.option("offset", 0.0), call.option("scaling", 1.0)
     positions = "{positions}" if not offset else "({positions} + {offset})"
@@ -112,7 +112,7 @@ def _rope_code(call: CodeCall, x: str = "{x}") -> str:
 
 
 def _pairs(call: CodeCall) -> int:
-    """How many pairs turn."""
+    """The number of pairs that turn."""
     if call.has("frequencies"):
         return call.shapes["frequencies"][-1]
     return int(call.option("dims", call.shape[-1])) // 2
@@ -127,7 +127,7 @@ def frequencies_by_hand(
     base: float,
     position_count: Any = None,
 ) -> list[str]:
-    """The frequency of each pair; of many pairs that of one."""
+    """The frequency of each pair; of many pairs only one."""
     count, scaling_type = shape[-1], TYPES[scaling.type]
     rope = ScaledRope(scaling, base, 2 * count, position_count)
     middle = write.feature or count // 2  # the first pair is the same with most scalings
@@ -145,17 +145,17 @@ def frequencies_by_hand(
 def scaled_frequencies(
     position_count: Array | None = None, *, shape: tuple[int, ...], scaling: RopeScaling, base: float
 ) -> Array:
-    """The frequencies of rope with a scaling as config.json has it.
+    """The frequencies of rope with a scaling from config.json.
 
-    The last number of the shape is how many pairs turn; before it is how many axes a position has, where there are
-    several: a pair has 0 on the axes that it does not read. `position_count` is one more than the last position, which
-    `dynamic` and `longrope` read. Raises AttnError where the type needs a parameter or a length that is not given.
+    The last length of the shape is the number of pairs that turn. The one before, if any, is the number of a position's
+    axes: a pair has 0 on the axes that it does not read. `dynamic` and `longrope` read `position_count`, one more than
+    the last position. Raises AttnError if the type needs a parameter or a length that is missing.
 
     >>> scaled_frequencies(shape=(2,), scaling=RopeScaling("linear", (("factor", 4.0),)), base=10000.0)
     array([0.25  , 0.0025])
     """
     rope = ScaledRope(scaling, base, 2 * shape[-1], position_count)
-    axes = axis_of_pair(scaling, shape[-1])  # which says first that pairs can't be divided
+    axes = axis_of_pair(scaling, shape[-1])  # first, because it may raise that pairs can't be divided
     frequencies = TYPES[scaling.type].frequencies(rope_frequencies(rope.dims, base), rope)
     if axes is None:
         return frequencies
@@ -165,7 +165,7 @@ def scaled_frequencies(
 def attention_factor_by_hand(
     write: ArithmeticWriter, result: Any, *, shape: tuple[()], scaling: RopeScaling, position_count: Any = None
 ) -> list[str]:
-    """The attention factor from the factor of the lengths."""
+    """The attention factor from the ratio of lengths."""
     lines = TYPES[scaling.type].attention_factor_lines
     return [] if lines is None else lines(write, ScaledRope(scaling, 1.0, 0, position_count), result)
 
@@ -174,10 +174,10 @@ def attention_factor_by_hand(
 def scaled_attention_factor(
     position_count: Array | None = None, *, shape: tuple[()] = (), scaling: RopeScaling
 ) -> Array:
-    """The attention factor of a scaling, which multiplies cosines and sines; 1 of types that have none.
+    """The attention factor of a scaling, which multiplies cosines and sines; 1 for types without one.
 
-    `position_count` is one more than the last position. Raises AttnError where the type needs a parameter or a length
-    that is not given.
+    `position_count` is one more than the last position. Raises AttnError if the type needs a parameter or a length that
+    is missing.
 
     >>> scaled_attention_factor(scaling=RopeScaling("yarn", (("factor", 4.0),))).round(4).item()
     1.1386
@@ -202,13 +202,13 @@ def rope_by_hand(
     attention_factor: Any = None,
     reverse: bool | None = None,
 ) -> list[str]:
-    """The angle of each pair of one vector [d], and its rotation; of a long vector that of one pair."""
+    """The angle of each pair of one vector [d], and its rotation; for a long vector only one pair."""
     count = (x.shape[-1] if dims is None else dims) // 2 if frequencies is None else frequencies.shape[-1]
     one, other = pair_slices(count, interleaved)
     lines = []
     features = range(2 * count)
     pairs: Sequence[int] = range(count)
-    if write.is_long(2 * count):  # a feature behind those that turn is in no pair
+    if write.is_long(2 * count):  # a feature after the rotated ones is in no pair
         pairs = [pair for pair in pairs if write.feature in (features[one][pair], features[other][pair])] or [0]
     for pair in pairs:
         turns = [
@@ -230,7 +230,7 @@ def rope_by_hand(
 
 
 def _shifted(position: Any, offset: float, scaling: float) -> Term:
-    """A position with what is added to it, over the scaling."""
+    """A position plus the offset, over the scaling."""
     shifted = number(position) + parameter(offset) if offset else number(position)
     return shifted / parameter(scaling) if scaling != 1 else shifted
 
@@ -238,7 +238,7 @@ def _shifted(position: Any, offset: float, scaling: float) -> Term:
 def _positions_and_frequencies(
     positions: Any, frequencies: Array | None, base: float, pair: int, count: int
 ) -> list[tuple[Any, Term]]:
-    """The position and the frequency of a pair: of several axes, on each of those that it reads."""
+    """The position and the frequency of a pair; on several axes, for each that it reads."""
     if frequencies is None:
         return [(positions, plain_frequency(base, pair, 2 * count))]
     if frequencies.ndim == 1:
@@ -248,12 +248,12 @@ def _positions_and_frequencies(
 
 
 def _stretched(turned: Term, attention_factor: Any) -> Term:
-    """A rotated feature times the attention factor, where there is one."""
+    """A rotated feature, times the attention factor if there is one."""
     return turned if attention_factor is None else number(attention_factor) * turned
 
 
 def rotated_count(features: int, parameters: Mapping[str, Any]) -> int:
-    """How many of the features of a head turn, by the parameters of rope that are in force.
+    """The number of a head's features that turn, for these parameters of rope.
 
     >>> rotated_count(8, {}), rotated_count(8, {"dims": 4})
     (8, 4)
@@ -271,7 +271,7 @@ def rotated_count(features: int, parameters: Mapping[str, Any]) -> int:
 
 
 def position_axes(parameters: Mapping[str, Any]) -> PositionAxes | None:
-    """The axes of positions that the pairs read, by the parameters of rope that are in force; None for one."""
+    """The axes of positions that the pairs read, for these parameters of rope; None for one."""
     frequencies, scaling = parameters.get("frequencies"), parameters.get("scaling")
     if frequencies is not None:
         return PositionAxes(len(frequencies)) if np.ndim(frequencies) > 1 else None
@@ -279,16 +279,16 @@ def position_axes(parameters: Mapping[str, Any]) -> PositionAxes | None:
 
 
 def check_rope(use: OperatorUse) -> None:
-    """Raise AttnError where the rotated features are not pairs, or are more than a head has."""
+    """Raise AttnError if the rotated features are not pairs, or are more than a head has."""
     frequencies, dims = use.parameters.get("frequencies"), use.parameters.get("dims")
     if frequencies is not None and dims is not None:
-        raise AttnError("dims and frequencies both say how many features turn", where="dims")
+        raise AttnError("dims and frequencies both give the number of rotated features", where="dims")
     for letter in "dc":
         size = use.lengths[letter]
         rotated = rotated_count(size, use.parameters)
         if rotated % 2 or rotated > size:
             raise AttnError(
-                f"rope turns pairs, and can't turn {rotated} of the {size} features of a head",
+                f"rope rotates pairs; it can't rotate {rotated} of a head's {size} features",
                 hint="give dims, an even number",
             )
     scaling = use.parameters["scaling"]
@@ -297,10 +297,10 @@ def check_rope(use: OperatorUse) -> None:
 
 
 def _check_scaling(scaling: RopeScaling, use: OperatorUse) -> None:
-    """Raise AttnError where a scaling lacks a parameter, or contradicts other parameters of rope."""
+    """Raise AttnError if a scaling lacks a parameter, or contradicts other parameters of rope."""
     parameters, features = use.parameters, use.lengths["d"]
     if parameters.get("frequencies") is not None:
-        message = "frequencies and a mapping both say how fast the pairs turn"
+        message = "frequencies and a mapping both give the frequencies of the pairs"
         raise AttnError(message, where="scaling", hint="leave out one of them, or give a number")
     dims, rotated = parameters.get("dims"), rotated_count(features, parameters)
     if dims not in (None, rotated):
@@ -309,7 +309,7 @@ def _check_scaling(scaling: RopeScaling, use: OperatorUse) -> None:
             f"is {dims}, and partial_rotary_factor {share:g} of {features} features are {rotated}", where="dims"
         )
     if scaling.type == "proportional" and dims not in (None, features):
-        raise AttnError("proportional says by partial_rotary_factor how many features turn", where="dims")
+        raise AttnError("proportional gives the number of rotated features by partial_rotary_factor", where="dims")
     count = np.asarray(use.positions[-1] + 1)
     shape = tuple(_frequency_lengths(parameters, use.lengths).values())
     scaled_frequencies(count, shape=shape, scaling=scaling, base=parameters["base"])
@@ -328,7 +328,7 @@ def _rope_formula(
     attention_factor: float | None = None,
     reverse: bool | None = None,
 ) -> str:
-    """The rotation of a pair by an angle from its position, as far as parameters have changed that."""
+    """The rotation of a pair by an angle from its position, with the parameters that change it."""
     angle = f"{'(pos + offset)' if offset else 'pos'} θ{' / scaling' if scaling != 1 else ''}"
     theta = "frequencies" if frequencies else f"base^(−2f/{'d' if dims is None else 'dims'})"
     factor = "" if attention_factor is None else "a " if attention_factor is True else "attention_factor "
@@ -336,7 +336,7 @@ def _rope_formula(
 
 
 def _is_scaled(parameters: Mapping[str, Any]) -> bool:
-    """Whether frequencies are computed from a scaling of config.json."""
+    """Whether frequencies follow from a scaling of config.json."""
     return isinstance(parameters["scaling"], RopeScaling)
 
 
@@ -346,12 +346,12 @@ def _has_attention_factor(parameters: Mapping[str, Any]) -> bool:
 
 
 def _read_positions(parameters: Mapping[str, Any]) -> tuple[str, ...]:
-    """The number of positions, where the type of the scaling reads it."""
+    """The number of positions, if the type of the scaling reads it."""
     return ("position_count",) if TYPES[parameters["scaling"].type].reads_position_count else ()
 
 
 def _frequency_lengths(parameters: Mapping[str, Any], lengths: Mapping[str, int]) -> Mapping[str, int]:
-    """How many pairs turn, and how many axes they read, where there are several."""
+    """The number of pairs that turn, and of axes that they read, if several."""
     axes = position_axes(parameters)
     return ({} if axes is None else {"s": axes.count}) | {"f": rotated_count(lengths["d"], parameters) // 2}
 
@@ -371,18 +371,18 @@ DERIVED = {
     "attention_factor": DerivedInput(
         scaled_attention_factor,
         "a",
-        lambda shape, scaling: f"that of {scaling.type}, by the factor of the lengths",
+        lambda shape, scaling: f"{scaling.type}'s, by the ratio of lengths",
         (),
         ("scaling",),
         is_needed=_has_attention_factor,
         inputs=_read_positions,
-        purpose="Rotated queries and keys are multiplied by it, so that scores of longer sequences are as sharp.",
+        purpose="It multiplies rotated queries and keys, so that scores of longer sequences stay sharp.",
     ),
 }
 
 
 def _turned_back(_symbols: Mapping[str, str], options: Mapping[str, Any]) -> str:
-    """The formula of the gradient: the turn the other way."""
+    """The formula of the gradient: the reverse rotation."""
     turn = TURNED if options.get("reverse") else TURNED_BACK
     return f"{{d_x}}: (u₁, u₂) → {turn} of {{d_result}}, by the same angles and factor"
 
@@ -390,12 +390,12 @@ def _turned_back(_symbols: Mapping[str, str], options: Mapping[str, Any]) -> str
 def rope_x_by_hand(
     write: ArithmeticWriter, grad: Array, positions: Any, result: Any, *, reverse: bool | None = None, **options: Any
 ) -> list[str]:
-    """The angle of each pair of one gradient [d], and its rotation the other way."""
+    """The angle of each pair of one gradient [d], and its reverse rotation."""
     return rope_by_hand(write, grad, positions, result, reverse=not reverse, **options)
 
 
 def _rope_gradient_code(call: CodeCall) -> str:
-    """The same, the other way."""
+    """The same, in reverse."""
     turned = replace(call, options={**call.options, "reverse": not call.option("reverse", False)})
     return _rope_code(turned, "{grad}")
 
@@ -414,7 +414,7 @@ def rope_x(
     offset: float = 0.0,
     reverse: bool | None = None,
 ) -> Array:
-    """The gradient of the vectors: turned back, and multiplied by the same factor."""
+    """The gradient of the vectors: rotated back, and multiplied by the same factor."""
     return rope(
         grad,
         positions,
@@ -430,7 +430,7 @@ def rope_x(
 
 
 def _frequencies_gradient_code(call: CodeCall) -> str:
-    """The gradients of the angles, and the positions times them."""
+    """The gradients of the angles, times the positions."""
     pairs, offset, scaling = call.shapes["frequencies"][-1], call.option("offset", 0.0), call.option("scaling", 1.0)
     parts = [f":{pairs}", f"{pairs}:{2 * pairs}"]
     if call.option("interleaved"):
@@ -457,7 +457,7 @@ def rope_frequencies_by_hand(
     offset: float = 0.0,
     reverse: bool | None = None,
 ) -> list[str]:
-    """One frequency: the positions on the first axis of all rows [n d], times the gradients of their angles."""
+    """One frequency: the positions of all rows [n d] on the first axis, times the gradients of their angles."""
     count = frequencies.shape[-1]
     pair = min(write.feature, count - 1) if frequencies.ndim == 1 else 0
     one, other = (range(2 * count)[part][pair] for part in pair_slices(count, interleaved))
@@ -487,7 +487,7 @@ def rope_frequencies_gradient(
     offset: float = 0.0,
     reverse: bool | None = None,
 ) -> Array:
-    """The gradient of the frequencies: that of the angles, times the positions."""
+    """The gradient of the frequencies: the angles' gradient, times the positions."""
     one, other = pair_slices(frequencies.shape[-1], interleaved)
     of_angles = grad[..., other] * forward[..., one] - grad[..., one] * forward[..., other]
     of_angles = -of_angles if reverse else of_angles
@@ -541,12 +541,11 @@ def rope(
 ) -> Array:
     """Rotates pairs of features in proportion to the position: of two positions only the distance counts in a score.
 
-    The slowest pair makes about one turn in 2π · `base` positions. Pairs are neighbours where they are `interleaved`,
-    and otherwise one feature in each half of the first `dims` features; those beyond `dims` stay. Positions are divided
-    by `scaling`; a RopeScaling has the frequencies and the attention factor of its type. `frequencies` take the place
-    of `base` and `dims`: [f], or [s f] of positions on several axes [… s n], 0 where a pair does not read an axis.
-    Cosines and sines are multiplied by `attention_factor`, and so scores by its square. In `reverse` pairs turn by −φ.
-    The result is a copy.
+    The slowest pair makes about one turn in 2π · `base` positions. `interleaved` pairs are neighbours; others have one
+    feature in each half of the first `dims` features. Features beyond `dims` stay. Positions are divided by `scaling`;
+    a RopeScaling has the frequencies and the attention factor of its type. `frequencies` replace `base` and `dims`:
+    [f], or [s f] for positions on several axes [… s n], 0 where a pair does not read an axis. `attention_factor`
+    multiplies cosines and sines, so scores by its square. In `reverse` pairs turn by −φ. The result is a copy.
 
     >>> rope(np.array([[1.0, 2, 3, 4]]), np.array([1]), frequencies=np.array([np.pi / 2, 0])).round(4)
     array([[-3.,  2.,  1.,  4.]])

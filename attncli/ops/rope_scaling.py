@@ -1,4 +1,4 @@
-"""RopeScaling: how a model stretches rope over longer sequences, as its config.json says."""
+"""RopeScaling: how a model stretches rope over longer sequences, according to its config.json."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,16 +14,16 @@ TRAINED_LENGTH = "original_max_position_embeddings"
 MODEL_LENGTH = "max_position_embeddings"
 SECTIONS, SECTIONS_INTERLEAVED = "mrope_section", "mrope_interleaved"
 SHARE = "partial_rotary_factor"
-# Names that are not in config.json, of what models have in their code.
+# Names that are not in config.json, for settings in models' code.
 AXES_OF_PAIRS, AXES, ALTERNATING = "axis_of_pair", "axes", "alternating"
 AXIAL = "axial"
 
 
 @dataclass(frozen=True)
 class RopeScaling(ParameterMapping):
-    """The type of a scaling and its parameters, each of which has its name in config.json.
+    """The type of a scaling and its parameters, with their names in config.json.
 
-    A list of numbers is a tuple. `attncli.ops.rope_scaling_types.read_scaling` makes one of a mapping.
+    A list of numbers is a tuple. `attncli.ops.rope_scaling_types.read_scaling` makes one from a mapping.
 
     >>> scaling = RopeScaling("linear", (("factor", 4.0),))
     >>> scaling["factor"], scaling.get("beta_fast", 32), str(scaling)
@@ -34,11 +34,11 @@ class RopeScaling(ParameterMapping):
     parameters: tuple[tuple[str, Any], ...] = ()
 
     def get(self, name: str, default: Any = None) -> Any:
-        """A parameter, or the default where it is not given."""
+        """A parameter, or the default if it is not given."""
         return dict(self.parameters).get(name, default)
 
     def __getitem__(self, name: str) -> Any:
-        """A parameter; raises AttnError where it is not given."""
+        """A parameter; raises AttnError if it is not given."""
         value = self.get(name)
         if value is None:
             raise AttnError(f"{self.type} needs {name}", where="scaling")
@@ -46,7 +46,7 @@ class RopeScaling(ParameterMapping):
 
     @property
     def axis_count(self) -> int | None:
-        """How many axes of positions the pairs read; None for one."""
+        """The number of position axes that the pairs read; None for one."""
         given, sections = self.get(AXES_OF_PAIRS), self.get(SECTIONS)
         if self.type == AXIAL:
             return int(self.get(AXES, 2))
@@ -54,18 +54,18 @@ class RopeScaling(ParameterMapping):
 
     @property
     def position_axes(self) -> PositionAxes | None:
-        """The axes of positions; None for one. Those of an image are needed: its rows have two positions."""
+        """The axes of positions; None for one. An image's must be given: its rows have two positions."""
         count = self.axis_count
         return None if count is None else PositionAxes(count, are_needed=self.type == AXIAL)
 
     @property
     def stretches(self) -> bool:
-        """Whether its frequencies are others than plain ones."""
+        """Whether its frequencies differ from plain ones."""
         return self.type not in ("default", AXIAL, "proportional")
 
     @property
     def unstretched(self) -> "RopeScaling":
-        """The scaling that has the same pairs on the same axes, and plain frequencies."""
+        """The scaling with the same pairs on the same axes, and plain frequencies."""
         names = (SHARE, SECTIONS, SECTIONS_INTERLEAVED, AXES_OF_PAIRS)
         return RopeScaling("default", tuple(entry for entry in self.parameters if entry[0] in names))
 
@@ -80,7 +80,7 @@ class RopeScaling(ParameterMapping):
         return {TYPE: self.type, **plain}
 
     def __str__(self) -> str:
-        """In one line; of a list of numbers how many there are."""
+        """On one line, with the count of a list of numbers."""
         texts = {
             name: f"[{count_of(len(value), 'number')}]" if isinstance(value, tuple) else format_value(value)
             for name, value in self.parameters
@@ -90,9 +90,9 @@ class RopeScaling(ParameterMapping):
 
 @dataclass(frozen=True)
 class ScaledRope:
-    """A scaling and what it is applied to: the base, the number of rotated features, and the length of the sequence.
+    """A scaling and its inputs: the base, the number of rotated features, and the length of the sequence.
 
-    `position_count` is one more than the last position; None where that is not known.
+    `position_count` is one more than the last position; None if that is unknown.
     """
 
     scaling: RopeScaling
@@ -102,35 +102,35 @@ class ScaledRope:
 
     @property
     def count(self) -> int:
-        """How many positions the sequence has; raises AttnError where that is not known."""
+        """The sequence's number of positions; raises AttnError if that is unknown."""
         if self.position_count is None:
-            raise AttnError(f"{self.scaling.type} needs to know how many positions there are", where="scaling")
+            raise AttnError(f"{self.scaling.type} needs the number of positions", where="scaling")
         return int(self.position_count)
 
     @property
     def trained_count(self) -> float:
-        """How many positions the sequences of training had; raises AttnError where no length is given."""
+        """The training sequences' number of positions; raises AttnError if no length is given."""
         return float(self.scaling.get(TRAINED_LENGTH) or self.scaling.get(MODEL_LENGTH) or self.scaling[TRAINED_LENGTH])
 
     @property
     def model_count(self) -> float:
-        """How many positions the model has; raises AttnError where that is not given."""
+        """The model's number of positions; raises AttnError if that is not given."""
         return float(self.scaling[MODEL_LENGTH])
 
     @property
     def factor(self) -> float:
-        """By how much sequences are longer than in training: `factor`, or the ratio of both lengths."""
+        """The ratio of lengths, now to training: `factor`, or computed."""
         if self.scaling.get("factor") is None and self.scaling.get(MODEL_LENGTH) is not None:
             return self.model_count / self.trained_count
         return float(self.scaling["factor"])
 
 
 def axis_of_pair(scaling: RopeScaling, pairs: int) -> Array | None:
-    """The number of the axis that each pair reads; None where positions have one axis.
+    """The number of the axis that each pair reads; None if positions have one axis.
 
-    `axis_of_pair` of a scaling is that list. By `mrope_section` so many pairs read the first axis, the second, and so
-    on; with `mrope_interleaved` the axes take turns, and what is left reads the first (Qwen3-VL). The pairs of `axial`
-    are divided evenly. Raises AttnError where there are not as many pairs.
+    A scaling's `axis_of_pair` is that list. `mrope_section` counts the pairs for the first axis, the second, and so on;
+    with `mrope_interleaved` the axes take turns, and the remaining pairs read the first (Qwen3-VL). `axial` divides the
+    pairs evenly. Raises AttnError if there are not as many pairs.
 
     >>> axis_of_pair(RopeScaling("default", (("mrope_section", (1, 2)),)), 3).tolist()
     [0, 1, 1]
@@ -156,7 +156,7 @@ def axis_of_pair(scaling: RopeScaling, pairs: int) -> Array | None:
 
 
 def _interleaved(sections: tuple[int, ...]) -> Array:
-    """The axes in turns, each after the first for as many pairs as its section has."""
+    """The axes in turn; each after the first has as many pairs as its section."""
     axes = np.zeros(sum(sections), dtype=np.int64)
     for axis, size in enumerate(sections[1:], 1):
         axes[axis : len(sections) * size : len(sections)] = axis

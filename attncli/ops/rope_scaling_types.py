@@ -1,6 +1,6 @@
-"""The types of rope's scaling: how a mapping is read as one, the frequencies that each makes, and their worked lines.
+"""The types of rope scaling: how to read a mapping, the frequencies of each type, and their worked lines.
 
-Plain frequencies are base^(−2f/dims). Types and names are those of config.json, as transformers reads it in
+Plain frequencies are base^(−2f/dims). Types and names come from config.json, as transformers reads it in
 modeling_rope_utils.py.
 """
 
@@ -30,8 +30,8 @@ from attncli.ops.rope_scaling import (
     ScaledRope,
 )
 
-BETA_FAST, BETA_SLOW = 32.0, 1.0  # the turns in training at which a pair stays, and at which it is slowed (YaRN)
-RAMP_WIDTH = 0.001  # of a ramp whose ends are equal
+BETA_FAST, BETA_SLOW = 32.0, 1.0  # the turns in training from which a pair stays, and up to which it is slowed (YaRN)
+RAMP_WIDTH = 0.001  # for a ramp with equal ends
 TURN = 2 * math.pi
 PLAIN = "θ₀ = base^(−2f/dims)"
 PARTLY_KEPT = f"θ = θ₀ (s + (1 − s) / factor), {PLAIN}"
@@ -39,18 +39,18 @@ PARTLY_KEPT = f"θ = θ₀ (s + (1 − s) / factor), {PLAIN}"
 
 @dataclass(frozen=True)
 class ScalingType:
-    """A type of scaling: `frequencies(plain [f], rope)` returns those in force, `attention_factor(rope)` a number.
+    """A type of scaling: `frequencies(plain [f], rope)` returns its frequencies, `attention_factor(rope)` a number.
 
-    `pair_lines(write, rope, pair, frequency)` are the worked lines of a pair, `common_lines` those before the pairs,
-    which hold for all of them, `attention_factor_lines(write, rope, factor)` those of the attention factor.
-    `parameters` are the names of its own parameters.
+    `pair_lines(write, rope, pair, frequency)` are the worked lines of a pair, `common_lines` the lines for all pairs,
+    before them, `attention_factor_lines(write, rope, factor)` the attention factor's. `parameters` are the names of its
+    own parameters.
     """
 
     formula: str
-    source: str  # where it is not rope's own
+    source: str  # unless it is rope's own
     frequencies: Callable[[Array, ScaledRope], Array]
     pair_lines: Callable[[ArithmeticWriter, ScaledRope, int, Any], list[str]]
-    code: Callable[[ScaledRope], str]  # lines of code, of which the last is the frequencies
+    code: Callable[[ScaledRope], str]  # lines of code; the last one has the frequencies
     parameters: tuple[str, ...] = ()
     common_lines: Callable[[ArithmeticWriter, ScaledRope], Iterator[str]] = lambda write, rope: iter(())
     attention_factor: Callable[[ScaledRope], float] | None = None
@@ -69,13 +69,13 @@ def _frequency_line(write: ArithmeticWriter, pair: int, term: Term, result: Any)
 
 
 def _plain_line(write: ArithmeticWriter, rope: ScaledRope, pair: int, result: Any, divisor: Term | None = None) -> str:
-    """The line of a plain frequency, or of one over a number."""
+    """The line of a plain frequency, or of a plain frequency over a number."""
     plain = plain_frequency(rope.base, pair, rope.dims)
     return _frequency_line(write, pair, plain if divisor is None else plain / divisor, result)
 
 
 def _base_stretch(rope: ScaledRope) -> float:
-    """What stretches the base of `dynamic`, before its power: 1 for a sequence up to the length of the model's."""
+    """The factor of the base of `dynamic`, before its power: 1 for a sequence up to the model's length."""
     alpha = rope.scaling.get("alpha")
     if alpha is not None:
         return float(alpha)
@@ -85,7 +85,7 @@ def _base_stretch(rope: ScaledRope) -> float:
 
 
 def _dynamic(plain: Array, rope: ScaledRope) -> Array:
-    """The plain frequencies of a larger base: of a sequence of so many positions, or with an `alpha` of all of them."""
+    """The plain frequencies of a larger base, for this length of the sequence, or with `alpha` for any."""
     if rope.dims < 4:
         raise AttnError(f"dynamic needs several pairs, and {rope.dims} features turn", where="scaling")
     stretch: float = _base_stretch(rope) ** (rope.dims / (rope.dims - 2))
@@ -94,7 +94,7 @@ def _dynamic(plain: Array, rope: ScaledRope) -> Array:
 
 
 def _stretched_base_lines(write: ArithmeticWriter, rope: ScaledRope) -> Iterator[str]:
-    """What stretches the base: alpha, or a number that grows with the sequence."""
+    """The factor of the base: alpha, or a number that grows with the sequence."""
     if rope.scaling.get("alpha") is not None:
         return
     if rope.count <= rope.model_count:
@@ -112,7 +112,7 @@ def _dynamic_lines(write: ArithmeticWriter, rope: ScaledRope, pair: int, result:
 
 
 def _yarn_ends(rope: ScaledRope) -> tuple[float, float]:
-    """The numbers of the pairs between which `yarn` goes over from pairs that stay to pairs that are slowed."""
+    """The first and the last pair of the ramp of `yarn`, from pairs that stay to pairs that are slowed."""
     if rope.base <= 1:
         raise AttnError(f"yarn needs a base greater than 1, and it is {rope.base:g}", where="base")
     low, high = (_yarn_pair(rope, turns) for turns in _yarn_turns(rope))
@@ -122,17 +122,17 @@ def _yarn_ends(rope: ScaledRope) -> tuple[float, float]:
 
 
 def _yarn_turns(rope: ScaledRope) -> tuple[float, float]:
-    """How often the pairs at both ends of the ramp of `yarn` turn in the sequences of training."""
+    """The turns in training of the pairs at both ends of the ramp of `yarn`."""
     return rope.scaling.get("beta_fast", BETA_FAST), rope.scaling.get("beta_slow", BETA_SLOW)
 
 
 def _yarn_pair(rope: ScaledRope, turns: float) -> float:
-    """The number of the pair, with a fraction, that turns so often in the sequences of training."""
+    """The fractional number of the pair that turns so often in training."""
     return rope.dims * math.log(rope.trained_count / (turns * TURN)) / (2 * math.log(rope.base))
 
 
 def _ramp_lines(write: ArithmeticWriter, rope: ScaledRope) -> Iterator[str]:
-    """The numbers of the pairs between which the ramp of YaRN lies."""
+    """The first and the last pair of YaRN's ramp."""
     length, truncates = number(rope.trained_count), rope.scaling.get("truncate", True)
     ends, roundings = _yarn_ends(rope), ("down", "up")
     for name, turns, end, rounding in zip(("low", "high"), _yarn_turns(rope), ends, roundings, strict=True):
@@ -143,7 +143,7 @@ def _ramp_lines(write: ArithmeticWriter, rope: ScaledRope) -> Iterator[str]:
 
 
 def _kept_shares(plain: Array, rope: ScaledRope) -> Array:
-    """How much of each pair's frequency `yarn` and `llama3` keep, from 0 to 1; the rest is divided by the factor."""
+    """The share of each pair's frequency that `yarn` and `llama3` keep, 0 to 1; the rest is divided by the factor."""
     if rope.scaling.type == "yarn":
         low, high = _yarn_ends(rope)
         ramp = (np.arange(len(plain)) - low) / (high - low or RAMP_WIDTH)
@@ -157,13 +157,13 @@ def _kept_shares(plain: Array, rope: ScaledRope) -> Array:
 
 
 def _partly_kept(plain: Array, rope: ScaledRope) -> Array:
-    """Fast pairs keep their frequency, slow ones have it divided by the factor."""
+    """Fast pairs keep their frequency; slow ones divide it by the factor."""
     share = _kept_shares(plain, rope)
     return np.asarray(plain * share + plain / rope.factor * (1 - share))
 
 
 def _kept_lines(write: ArithmeticWriter, rope: ScaledRope, pair: int, result: Any) -> list[str]:
-    """The frequency of which a share stays, and the rest is divided by the factor."""
+    """The frequency: a share of the plain one stays, the rest is divided by the factor."""
     plain = write.computed(f"θ₀ of pair {pair}", plain_frequency(rope.base, pair, rope.dims))
     share = _kept_shares(rope.base ** (-2 * np.arange(pair + 1) / rope.dims), rope)[pair]
     kept = plain * (number(share) + (number(1) - share) / parameter(rope.factor))
@@ -171,7 +171,7 @@ def _kept_lines(write: ArithmeticWriter, rope: ScaledRope, pair: int, result: An
 
 
 def _yarn_lines(write: ArithmeticWriter, rope: ScaledRope, pair: int, result: Any) -> list[str]:
-    """How much of the pair's frequency stays by the ramp, and the frequency."""
+    """The share of the pair's frequency that the ramp keeps, and the frequency."""
     low, high = _yarn_ends(rope)
     width = number(high) - low if high != low else number(RAMP_WIDTH)
     if pair <= low:
@@ -184,7 +184,7 @@ def _yarn_lines(write: ArithmeticWriter, rope: ScaledRope, pair: int, result: An
 
 
 def _llama3_lines(write: ArithmeticWriter, rope: ScaledRope, pair: int, result: Any) -> list[str]:
-    """How often the pair turns in training, how much of its frequency stays for that, and the frequency."""
+    """The turns of the pair in training, the share of its frequency that stays, and the frequency."""
     slow, fast = parameter(rope.scaling["low_freq_factor"]), parameter(rope.scaling["high_freq_factor"])
     plain = plain_frequency(rope.base, pair, rope.dims)
     turns = write.computed(f"turns of pair {pair} in training", number(rope.trained_count) * plain / TURN)
@@ -207,7 +207,7 @@ def magnitude(factor: float, weight: float = 1.0) -> float:
 
 
 def _yarn_attention_factor(rope: ScaledRope) -> float:
-    """The magnitude of the factor; where both weights are given, the ratio of the magnitudes with each."""
+    """The magnitude of the factor; with both weights the ratio of their magnitudes."""
     above, below = rope.scaling.get("mscale"), rope.scaling.get("mscale_all_dim")
     if above and below:
         return magnitude(rope.factor, above) / magnitude(rope.factor, below)
@@ -229,7 +229,7 @@ def _yarn_attention_factor_lines(write: ArithmeticWriter, rope: ScaledRope, resu
 
 
 def _length_factors(rope: ScaledRope) -> tuple[str, tuple[float, ...]]:
-    """The name and the numbers of the list that `longrope` divides by: of short or of long sequences."""
+    """The name and the numbers of `longrope`'s divisors, for short or for long sequences."""
     name = "long_factor" if rope.count > rope.trained_count else "short_factor"
     factors = rope.scaling[name]
     if 2 * len(factors) != rope.dims:
@@ -239,19 +239,19 @@ def _length_factors(rope: ScaledRope) -> tuple[str, tuple[float, ...]]:
 
 
 def _list_line(write: ArithmeticWriter, rope: ScaledRope) -> Iterator[str]:
-    """Which of the two lists of `longrope` is in force."""
+    """The choice between the two lists of `longrope`."""
     name, _ = _length_factors(rope)
     comparison = "more than" if name == "long_factor" else "no more than"
     yield f"{rope.count} positions, {comparison} the {rope.trained_count:g} of training: the factors are {name}"
 
 
 def _given_attention_factor(rope: ScaledRope) -> Any:
-    """The attention factor that `longrope` is given for short or for long sequences; None without one."""
+    """The given attention factor of `longrope`, for short or for long sequences; None without one."""
     return rope.scaling.get("long_mscale" if rope.count > rope.trained_count else "short_mscale")
 
 
 def _longrope_attention_factor(rope: ScaledRope) -> float:
-    """√(1 + ln(factor) / ln(trained length)), or the one that is given for short or for long sequences."""
+    """√(1 + ln(factor) / ln(trained length)), or the given one for short or for long sequences."""
     given = _given_attention_factor(rope)
     if given is not None:
         return float(given)
@@ -264,7 +264,7 @@ def _longrope_attention_factor(rope: ScaledRope) -> float:
 
 
 def _longrope_attention_factor_lines(write: ArithmeticWriter, rope: ScaledRope, result: Any) -> list[str]:
-    """The root, or that the factor is given."""
+    """The line of the root, or of the given factor."""
     if result == 1 or _given_attention_factor(rope) is not None:
         return [f"the attention factor is {write(result)}"]
     ratio = ln(parameter(rope.factor)) / ln(number(rope.trained_count))
@@ -272,18 +272,18 @@ def _longrope_attention_factor_lines(write: ArithmeticWriter, rope: ScaledRope, 
 
 
 def _proportional_count(rope: ScaledRope) -> int:
-    """How many pairs turn; the others, which have a frequency of 0, stay as they are."""
+    """The number of pairs that turn; the others have the frequency 0."""
     return int(rope.scaling.get(SHARE, 1.0) * rope.dims // 2)
 
 
 def _proportional(plain: Array, rope: ScaledRope) -> Array:
-    """The first pairs with the frequencies of all features, the others with 0."""
+    """The first pairs with the frequencies for all features, the others with 0."""
     turns = np.arange(len(plain)) < _proportional_count(rope)
     return np.asarray(np.where(turns, plain / rope.scaling.get("factor", 1.0), 0.0))
 
 
 def _proportional_lines(write: ArithmeticWriter, rope: ScaledRope, pair: int, result: Any) -> list[str]:
-    """The plain frequency over the factor, or that the pair does not turn."""
+    """The plain frequency over the factor, or a line that the pair does not turn."""
     if pair >= _proportional_count(rope):
         return [f"pair {pair} does not turn: θ is 0"]
     factor = rope.scaling.get("factor", 1.0)
@@ -293,8 +293,8 @@ def _proportional_lines(write: ArithmeticWriter, rope: ScaledRope, pair: int, re
 def _axial_steps(rope: ScaledRope) -> tuple[Array, int]:
     """The numerators 2g of the exponents of `axial`, and their denominator w.
 
-    Each axis has the frequencies of a head of its share of the features; alternating, the first axis has every
-    second frequency of the whole head from the first on, the next from the second on.
+    Each axis has the frequencies of a head with its share of the features. If they alternate, the first axis has every
+    second frequency of the whole head from the first on, the other axis from the second on.
     """
     axes, pairs = rope.scaling.axis_count or 1, rope.dims // 2
     if rope.scaling.get(ALTERNATING):
@@ -326,19 +326,19 @@ def _dynamic_code(rope: ScaledRope) -> str:
 
 
 def _partly_kept_code(rope: ScaledRope, kept: str) -> str:
-    """The plain frequencies, how much of each is kept, and the frequencies."""
+    """The plain frequencies, the share of each that is kept, and the frequencies."""
     return "\n".join([f"plain = {_plain_code(rope)}", kept, f"plain * kept + plain / {rope.factor} * (1 - kept)"])
 
 
 def _yarn_code(rope: ScaledRope) -> str:
-    """The pairs from low to high are kept less and less."""
+    """The share that is kept falls from low to high."""
     low, high = _yarn_ends(rope)
     ramp = f"((np.arange({rope.dims // 2}) - {low}) / {high - low or RAMP_WIDTH})"
     return _partly_kept_code(rope, f"kept = 1 - {ramp}.clip(0, 1)")
 
 
 def _llama3_code(rope: ScaledRope) -> str:
-    """The pairs that turn more often are kept more."""
+    """The share that is kept grows with the turns."""
     slow, fast = rope.scaling["low_freq_factor"], rope.scaling["high_freq_factor"]
     turns = f"{rope.trained_count} * plain / {TURN}"
     return _partly_kept_code(rope, f"kept = (({turns} - {slow}) / {fast - slow}).clip(0, 1)")
@@ -416,7 +416,7 @@ TYPES: Mapping[str, ScalingType] = {
         reads_position_count=True,
     ),
     AXIAL: ScalingType(
-        "θ = base^(−2f/w), f and w those of the features of one axis",
+        "θ = base^(−2f/w), f and w for the features of one axis",
         "the code of Qwen2-VL and Pixtral",
         _axial,
         _axial_lines,
@@ -433,11 +433,11 @@ TYPES: Mapping[str, ScalingType] = {
     ),
 }
 
-OLD_TYPE = "type"  # the name that older files have for the type
+OLD_TYPE = "type"  # older files' name for the type
 OLD_TYPES = {"su": "longrope", "mrope": "default"}
-# Parameters of rope that config.json has in the same mapping, by their names there.
+# Parameters of rope in the same mapping of config.json, by their names there.
 OF_ROPE = {"rope_theta": "base", "attention_factor": "attention_factor"}
-# What every type may have: which share of a head turns, and the lengths of sequences.
+# Parameters of every type: the share of a head that turns, and the lengths of sequences.
 COMMON = (SHARE, TRAINED_LENGTH, MODEL_LENGTH, SECTIONS, SECTIONS_INTERLEAVED, AXES_OF_PAIRS)
 BOOLEANS = ("truncate", SECTIONS_INTERLEAVED, ALTERNATING)
 LISTS = ("short_factor", "long_factor", SECTIONS, AXES_OF_PAIRS)
@@ -452,11 +452,10 @@ RANGES = {
 
 
 def read_scaling(entries: Mapping[str, Any]) -> RopeScaling:
-    """The scaling of a mapping as config.json has it: numbers, booleans, texts and lists of numbers by their names.
+    """The scaling of a mapping from config.json: numbers, booleans, texts and lists of numbers, by name.
 
-    What is None is not given. Raises AttnError where there is a mapping for each kind of layer, where the type is
-    missing or said in two ways, where a parameter has a value that it can't have; UnknownNameError for an unknown
-    type or parameter.
+    None counts as not given. Raises AttnError if there is a mapping for each kind of layer, if the type is missing or
+    given twice, or if a parameter has an invalid value; UnknownNameError for an unknown type or parameter.
 
     >>> read_scaling({"type": "linear", "factor": 4.0, "rope_theta": None})
     RopeScaling(type='linear', parameters=(('factor', 4.0),))
@@ -468,7 +467,7 @@ def read_scaling(entries: Mapping[str, Any]) -> RopeScaling:
     given = {name: value for name, value in entries.items() if value is not None}
     kinds = [name for name, value in given.items() if isinstance(value, Mapping)]
     if kinds:
-        raise AttnError(f"has a mapping for each kind of layer: {', '.join(kinds)}", hint="give that of this layer")
+        raise AttnError(f"has a mapping for each kind of layer: {', '.join(kinds)}", hint="give the one of this layer")
     types = {str(given.pop(name)) for name in (TYPE, OLD_TYPE) if name in given}
     if len(types) > 1:
         raise AttnError(f"{TYPE} and {OLD_TYPE} differ: {' and '.join(sorted(types))}", hint="leave out one of them")
@@ -488,7 +487,7 @@ def read_scaling(entries: Mapping[str, Any]) -> RopeScaling:
 
 
 def _check_value(name: str, value: Any) -> None:
-    """Raise AttnError where a parameter has a value of another kind than its own, or one out of its range."""
+    """Raise AttnError if a parameter's value has the wrong type or is out of range."""
     if name in BOOLEANS:
         if not isinstance(value, bool):
             raise AttnError("is neither true nor false", where=name)
@@ -511,9 +510,9 @@ def _check_value(name: str, value: Any) -> None:
 
 
 def flatten_scaling(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The parameters of rope, with those that are inside its scaling next to it.
+    """The parameters of rope, with those from inside its scaling on the same level.
 
-    A scaling that scales nothing is left out. Raises AttnError where a parameter is in both with two values.
+    A scaling without effect is left out. Raises AttnError if a parameter has two values.
 
     >>> flatten_scaling({"scaling": read_scaling({"rope_type": "default", "rope_theta": 500.0})})
     {'base': 500.0}
@@ -530,6 +529,6 @@ def flatten_scaling(given: Mapping[str, Any]) -> Mapping[str, Any]:
             message = f"{own} is {flat[own]:g}, and {name} in scaling is {value:g}"
             raise AttnError(message, where="scaling", hint="leave out one of them")
     flat["scaling"] = RopeScaling(scaling.type, tuple(kept.items()))
-    if scaling.type == "default" and not kept.keys() - {TRAINED_LENGTH, MODEL_LENGTH}:  # which change nothing
+    if scaling.type == "default" and not kept.keys() - {TRAINED_LENGTH, MODEL_LENGTH}:  # these have no effect
         del flat["scaling"]
     return flat

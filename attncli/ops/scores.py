@@ -1,7 +1,7 @@
 """Scores by products, angles or a network: how well each key matches each query, [… n d] and [… m c] to [… n m].
 
-The last two axes are rows and features; axes before them (batch items, heads) broadcast. Nothing checks the shapes
-here: NumPy raises ValueError where they don't fit.
+The last two axes are rows and features; axes before them (batch items, heads) broadcast. NumPy raises ValueError if the
+shapes don't match.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,20 +17,20 @@ from attncli.ops.recording.stable import logistic
 from attncli.ops.records import Factorization, Quantity, Symbol, Tap, no_tap, reused
 
 Activation = Literal["tanh", "relu", "sigmoid", "identity"]
-# The nonlinearity of a hidden layer: of an array, written to `out` where that is not None.
+# The nonlinearity of a hidden layer, written to `out` unless it is None.
 ACTIVATIONS: Mapping[Activation, Callable[[Array, Array | None], Array]] = {
     "tanh": lambda x, out: np.tanh(x, out=out),
     "relu": lambda x, out: np.maximum(x, 0, out=out),
     "sigmoid": lambda x, _out: logistic(x),
     "identity": lambda x, _out: x,
 }
-# Their derivatives in formulas; of relu at 0 it is 0.
+# Their derivatives in formulas; relu's is 0 at 0.
 NAMES_OF_SLOPES = {"tanh": " ∘ (1 − H²)", "relu": " where H > 0, otherwise 0", "sigmoid": " ∘ H ∘ (1 − H)"}
 PAIRS = ("n", "m")
 LUONG = "Luong, Pham & Manning 2015, §3.1"
 
 
-# The derivatives of products are by hand: blocks of large problems call them, and what is recorded takes longer.
+# The derivatives of products are by hand: blocks of large problems call them, and recorded ones are slower.
 
 
 @derivative("{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ {key}ⱼ")
@@ -47,14 +47,14 @@ def dot_key(grad: Array, query: Array) -> Array:
 
 @derivative("{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ {key}ⱼ / √d")
 def scaled_dot_query(grad: Array, key: Array) -> Array:
-    """The gradient of the queries: the keys, each times the gradient of its score, by √d."""
+    """The gradient of the queries: the keys, each times the gradient of its score, over √d."""
     total: Array = product_without_zeros(grad, key) / np.sqrt(key.dtype.type(key.shape[-1]))
     return total
 
 
 @derivative("{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ {query}ᵢ / √d")
 def scaled_dot_key(grad: Array, query: Array) -> Array:
-    """The gradient of the keys: the queries, each times the gradient of its score, by √d."""
+    """The gradient of the keys: the queries, each times the gradient of its score, over √d."""
     total: Array = product_without_zeros(grad.mT, query) / np.sqrt(query.dtype.type(query.shape[-1]))
     return total
 
@@ -132,7 +132,7 @@ def general(
 ) -> Array:
     """The dot product of the key and the query, projected with a learned matrix to the key's features.
 
-    With an axis of heads before those of `w`, each head has its own.
+    If `w` has an axis of heads first, each head has its own matrix.
 
     >>> query, key = np.array([[1, 2]]), np.array([[1, 0, 1], [0, 2, 0]])
     >>> general(query, key, w=np.array([[1, 0, 2], [0, 1, 1]]))
@@ -142,13 +142,13 @@ def general(
 
 
 def _hidden_formula(*, b: bool | float = 0.0, activation: Activation = "tanh", **_: bool) -> str:
-    """The hidden layer: without the bias where none is given."""
+    """The hidden layer, with the bias if given."""
     name = "" if activation == "identity" else activation
     return f"{name}(W₁Kⱼ + W₂Qᵢ{' + b_H' if b else ''})"
 
 
 def _with_slope(formula: str) -> Formula:
-    """The formula with the derivative of the activation that is in force."""
+    """The formula with the activation's derivative."""
     return lambda _symbols, options: formula + NAMES_OF_SLOPES.get(options["activation"], "")
 
 
@@ -174,7 +174,7 @@ def _with_slope(formula: str) -> Formula:
             "H",
             "Hᵢⱼ = act(W₁Kⱼ + W₂Qᵢ + b_H)",
             ("n", "m", "a"),
-            "What each hidden unit makes of each pair: the two projections, added, through the activation.",
+            "Each hidden unit for each pair: the sum of the two projections, through the activation.",
             lambda **parameters: f"Hᵢⱼ = {_hidden_formula(**parameters)}",
         ),
     ),
@@ -201,8 +201,8 @@ def additive(
 ) -> Array:
     """A network with one hidden layer scores each pair.
 
-    Projections multiply from the right: `key @ w1`, `query @ w2`. With an axis of heads before their own, all four
-    parameters are those of each head. Needs memory for n · m · a numbers.
+    Projections multiply from the right: `key @ w1`, `query @ w2`. All four parameters may have an axis of heads first.
+    Needs memory for n · m · a numbers.
 
     One query of two features and two keys of one feature, with two hidden units:
 
@@ -223,7 +223,7 @@ def additive(
     >>> additive(one, np.array([[0.0], [1.0], [2.0]]), w1=one, w2=one, v=np.ones(1)).round(4)
     array([[0.7616, 0.964 , 0.9951]])
     """
-    of_key = tap("projected_key", key @ w1).mT.copy()  # without gaps, which adds fast
+    of_key = tap("projected_key", key @ w1).mT.copy()  # contiguous, for fast addition
     of_query = tap("projected_query", query @ w2) + (
         b if isinstance(b, (int, float)) or not b.ndim else b[..., None, :]
     )

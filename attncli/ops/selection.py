@@ -20,9 +20,9 @@ INDEX_SCORES_FORMULA = "Iᵢⱼ = Σₐ {weights}ᵢₐ max(0, {query}ₐᵢ·{k
 def index_scores_by_hand(
     write: ArithmeticWriter, query: Array, key: Array, weights: Array, result: Any, **_: Any
 ) -> list[str]:
-    """The product of each head with the key, negative ones as 0, and their sum by the weights of the heads [ι].
+    """Each head's product with the key, negative ones as 0, and their sum, weighted by head [ι].
 
-    Of many heads it is that of the head that counts most.
+    If there are many heads, only the most important one's product.
     """
     heads, (own,) = len(query), key
     matches = [largest([0, products(row, own)]) for row in query]
@@ -39,7 +39,7 @@ def index_scores_by_hand(
 
 
 def _index_scores_code(call: CodeCall) -> str:
-    """The products of all heads, negative ones as 0, and their sum by the weights of the heads."""
+    """The products of all heads, negative ones as 0, and their sum, weighted by head."""
     heads, features = call.shapes["query"][-3], call.shapes["query"][-1]
     axis = "[..., None, :, :]" if call.option("has_head_axis") else ""
     matches = "matches = ({query} @ {key}.mT).clip(0) * {weights}.swapaxes(-1, -2)[..., None]"
@@ -47,7 +47,7 @@ def _index_scores_code(call: CodeCall) -> str:
 
 
 def _top_code(call: CodeCall, order: str) -> str:
-    """The place of each key in the order of the scores of its row, those that other rules hide last."""
+    """The rank of each key by the scores of its row; keys that other rules hide come last."""
     lines, is_seen = [], ""
     scores = "{index_scores}"
     if call.has("candidates"):
@@ -59,10 +59,10 @@ def _top_code(call: CodeCall, order: str) -> str:
 
 @structural(by_hand=index_scores_by_hand, code=_index_scores_code)
 def index_scores(query: Array, key: Array, weights: Array, *, has_head_axis: bool = False) -> Array:
-    """The scores of an indexer [… n m], of its queries [… ι n η], its keys [… 1 m η] and its heads' weights [… n ι].
+    """The scores of an indexer [… n m], from its queries [… ι n η], its keys [… 1 m η] and its heads' weights [… n ι].
 
-    Each head's dot product with the key counts where it is positive, times the weight that the query gives the head;
-    their sum is divided by √(ι η), which changes no choice. With `has_head_axis` the result is [… 1 n m].
+    Each head's positive dot product with the key is multiplied by the query's weight for the head. Their sum is divided
+    by √(ι η), which changes no choice. With `has_head_axis` the result is [… 1 n m].
 
     >>> query, key = np.array([[[1.0, 0.0]], [[-1.0, 2.0]]]), np.array([[[2.0, 0.0], [0.0, 2.0]]])
     >>> index_scores(query, key, np.array([[1.0, 3.0]]))
@@ -70,7 +70,7 @@ def index_scores(query: Array, key: Array, weights: Array, *, has_head_axis: boo
     """
     heads, features = query.shape[-3], query.shape[-1]
     summed: Any = 0.0
-    for head in range(heads):  # one after the other: a table of all heads would be the largest of the computation
+    for head in range(heads):  # one by one: a table of all heads would be the computation's largest
         matches = np.maximum(query[..., head, :, :] @ key[..., 0, :, :].mT, 0)
         summed = summed + weights[..., head, None] * matches
     scores: Array = summed / np.sqrt(query.dtype.type(heads * features))
@@ -79,7 +79,7 @@ def index_scores(query: Array, key: Array, weights: Array, *, has_head_axis: boo
 
 @structural(is_exact=True)
 def given_index_scores(x: Array, *, shape: tuple[int, ...], at: list[int] | None = None) -> Array:
-    """Scores that were given, in the shape of the table of scores, of all queries or of those `at` some rows."""
+    """Given scores in the shape of the table of scores, for all queries or the rows `at`."""
     table = x if at is None else x[..., at, :]
     return table.reshape(shape)
 
@@ -87,7 +87,7 @@ def given_index_scores(x: Array, *, shape: tuple[int, ...], at: list[int] | None
 def top_by_hand(
     write: ArithmeticWriter, index_scores: Array, result: Any, candidates: Array | None = None, *, keys: int
 ) -> list[str]:
-    """The place of one key among those that no other rule hides, by their scores [m]."""
+    """The rank of one key among those that no other rule hides, by their scores [m]."""
     scores, column = index_scores, write.column
     seen = np.ones(len(scores), dtype=bool) if candidates is None else np.asarray(candidates) != 0
     seen = np.broadcast_to(seen, scores.shape)
@@ -119,11 +119,11 @@ def top_by_hand(
     sign=MaskSign("<", "not among the keys with the highest index scores", precedence=-1),
 )
 def top(index_scores: Array, candidates: Array | None = None, *, keys: Annotated[int, Range(least=1)]) -> Array:
-    """A query sees only the keys to which an indexer gives the highest scores, of those that no other rule hides.
+    """A query sees only the keys with an indexer's highest scores, among those that no other rule hides.
 
-    Of equal scores that of the first key counts as higher. A query that sees no more keys than `keys` without the rule
-    keeps all of them. `candidates` is true where every other rule is; without it all keys are. The scores are
-    `index_scores`, given or made by an indexer; no gradient passes through the choice.
+    If scores tie, the first key wins. A query that otherwise sees at most `keys` keys keeps all of them. `candidates`
+    is true where every other rule is, by default everywhere. The scores are `index_scores`, given or made by an
+    indexer; no gradient passes through the choice.
 
     >>> top(np.array([[1.0, 3.0, 2.0, 3.0]]), keys=2)
     array([[False,  True, False,  True]])

@@ -1,4 +1,4 @@
-"""Sparse normalizers: the nearest distribution, in which low scores get exactly 0. The last axis is the keys.
+"""Sparse normalizers: the nearest distribution, where low scores get exactly 0. The last axis is the keys.
 
 A score of −∞ marks a masked key: its weight is exactly 0. A row in which every key is masked becomes zeros.
 """
@@ -16,15 +16,15 @@ from attncli.ops.derivatives import computed_products, derivative, derivative_by
 from attncli.ops.normalizers import SHAPES, SOFTMAX, finite_max, safe_divide, softmax, softmax_by_hand
 from attncli.ops.records import Range
 
-BISECTIONS = 60  # of the threshold, in code
+BISECTIONS = 60  # steps to the threshold, in code
 SPARSEMAX = "Aᵢⱼ = max(Sᵢⱼ − τᵢ, 0)"
 
 
-EDGE = "where a score is exactly at the threshold, 0 is taken"
+EDGE = "0 is taken where a score is exactly at the threshold"
 
 
 def support_lines(write: ArithmeticWriter, grad: Array, forward: Array, result: Any, *, alpha: float) -> list[str]:
-    """The mean of the gradients of a row [m] over its support, each as its weight counts, and one gradient from it."""
+    """The weighted mean of a row's gradients [m] over its support, and one gradient's difference from it."""
     support, own = forward > 0, write.column
     if not support[own]:
         return [f"the weight is 0: {write(result)}"]
@@ -40,7 +40,7 @@ def support_lines(write: ArithmeticWriter, grad: Array, forward: Array, result: 
 
 
 def _entmax_gradient_code(call: CodeCall, alpha: float) -> str:
-    """The powers of the weights, and how far each gradient is from their mean."""
+    """The powers of the weights, and each gradient's difference from their mean."""
     powers = "({forward} > 0) * 1.0"
     if alpha != 2:
         powers = f"np.where({{forward}} > 0, np.where({{forward}} > 0, {{forward}}, 1) ** {2 - alpha!r}, 0)"
@@ -61,7 +61,7 @@ def sparsemax_scores(grad: Array, forward: Array) -> Array:
 
 
 def _entmax_gradient(_symbols: Mapping[str, str], options: Mapping[str, Any]) -> str:
-    """The formula, with α in force."""
+    """The formula for this α."""
     slope = {1.0: "{result}ᵢⱼ", 1.5: "√{result}ᵢⱼ", 2.0: "1"}.get(float(options["alpha"]), "{result}ᵢⱼ^(2 − α)")
     mean = "Σⱼ sᵢⱼ {d_result}ᵢⱼ / Σⱼ sᵢⱼ"
     return f"{{d_scores}}ᵢⱼ = sᵢⱼ ({{d_result}}ᵢⱼ − {mean}), sᵢⱼ = {slope} where {{result}}ᵢⱼ > 0, otherwise 0"
@@ -138,7 +138,7 @@ def sparsemax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> li
 
 
 def _sparsemax_code(ordered: str) -> Callable[[CodeCall], str]:
-    """The threshold is the largest of those of each number of best keys; `ordered` sorts scores downwards."""
+    """The threshold is the maximum over the numbers of best keys; `ordered` sorts scores in descending order."""
 
     def code(call: CodeCall) -> str:
         keys = call.shapes["scores"][-1]
@@ -155,7 +155,7 @@ _TORCH_SPARSEMAX = _sparsemax_code("{}.sort(descending=True).values")
 
 
 def _entmax_code(of_sparsemax: Callable[[CodeCall], str]) -> Callable[[CodeCall], str]:
-    """As softmax or sparsemax, or the threshold by bisection."""
+    """Like softmax or sparsemax, or the threshold by bisection."""
 
     def code(call: CodeCall) -> str:
         alpha = float(call.options["alpha"])
@@ -183,7 +183,7 @@ def _entmax_code(of_sparsemax: Callable[[CodeCall], str]) -> Callable[[CodeCall]
     shapes=SHAPES,
     source="Martins & Astudillo 2016, eq. 2 and Algorithm 1",
     example={"scores": [[1, 0.5, -1], [3, 1, 0]], "gives": [[0.75, 0.25, 0], [1, 0, 0]]},
-    formula_in_force=lambda: SPARSEMAX,  # the p of the other would be that of positions
+    formula_in_force=lambda: SPARSEMAX,  # the p of the other formula is a symbol of positions
     by_hand=sparsemax_by_hand,
     derivatives={"scores": sparsemax_scores},
     is_distribution=True,
@@ -207,7 +207,7 @@ def sparsemax(scores: Array) -> Array:
 
 
 def entmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, alpha: float) -> list[str]:
-    """The threshold τ of one row of scores [m], then one weight; for α = 1 as softmax, for α = 2 as sparsemax."""
+    """The threshold τ of one row of scores [m], then one weight; like softmax for α = 1, sparsemax for α = 2."""
     if alpha == 1:
         return softmax_by_hand(write, scores, result, exponentials=np.exp(scores - finite_max(scores)), temperature=1.0)
     if alpha == 2:
@@ -231,7 +231,7 @@ def entmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, alpha
 
 
 def _entmax_formula(*, alpha: float) -> str:
-    """The weights in closed form, where α has one."""
+    """The weights in closed form, if α has one."""
     general = "Aᵢⱼ = max((α − 1) Sᵢⱼ − τᵢ, 0)^(1/(α − 1))"
     return {1: SOFTMAX, 1.5: "Aᵢⱼ = max(Sᵢⱼ/2 − τᵢ, 0)²", 2: SPARSEMAX}.get(alpha, general)
 
@@ -250,8 +250,7 @@ def _entmax_formula(*, alpha: float) -> str:
 def entmax(scores: Array, *, alpha: Annotated[float, Range(least=1)] = 1.5) -> Array:
     """Between softmax (α = 1) and sparsemax (α = 2); the larger α, the more weights are exactly 0.
 
-    The weights are in closed form for α = 1, 1.5 and 2, and found by Newton's method otherwise. A row of −∞ becomes
-    zeros.
+    The weights are in closed form for α = 1, 1.5 and 2; otherwise by Newton's method. A row of −∞ becomes zeros.
 
     >>> entmax(np.array([[1.0, 0.5, -1.0]])).round(4)
     array([[0.674, 0.326, 0.   ]])
@@ -270,20 +269,20 @@ def entmax(scores: Array, *, alpha: Annotated[float, Range(least=1)] = 1.5) -> A
 
 
 def _clip_low_scores(shifted: Array) -> Array:
-    """Scores whose largest is 0, those up to −1 set far below: τ is never under −1, whatever the rounding."""
+    """Scores with maximum 0; those up to −1 are set far below, because τ is at least −1, whatever the rounding."""
     clipped: Array = np.maximum(shifted - (shifted <= -1), -2)  # `where` takes four times as long
     return clipped
 
 
 def _zero_where_masked(scores: Array, weights: Array) -> Array:
-    """The weights, exactly 0 where the key is masked: so they are where the largest score is a number."""
+    """The weights, exactly 0 for masked keys; they already are if the largest score is a number."""
     if all_finite(scores.max(axis=-1)):
         return weights.astype(scores.dtype, copy=False)
     return np.where(scores == -np.inf, 0, weights).astype(scores.dtype)
 
 
 def _entmax_closed_form(x: Array) -> Array:
-    """`[x − τ]₊²` that sums to 1, in closed form: for each size of the support τ is the root of a quadratic."""
+    """`[x − τ]₊²` with sum 1, in closed form: for each size of the support τ is the root of a quadratic."""
     ordered = -np.sort(-x, axis=-1)
     rank = np.arange(1, x.shape[-1] + 1, dtype=x.dtype)
     mean = ordered.cumsum(axis=-1) / rank
@@ -293,14 +292,14 @@ def _entmax_closed_form(x: Array) -> Array:
     return np.maximum(x - np.take_along_axis(thresholds, size - 1, axis=-1), 0) ** 2
 
 
-SHARE = 8  # the root is first found for the largest scores, one of so many: mostly no others have a weight
-SMALLEST = 2.0**-1022  # a normal number: powers of 0 take NumPy seven times as long
+SHARE = 8  # the root is first found for this fraction of the scores, the largest: mostly no others have a weight
+SMALLEST = 2.0**-1022  # a normal number: NumPy's powers of 0 take seven times as long
 
 
 def weights_below_two(scores: Array, alpha: float) -> Array:
-    """`[(α − 1) scores − τ]₊^p` that sum to 1, for scores [… n m], 1 < α < 2 and p = 1/(α − 1).
+    """`[(α − 1) scores − τ]₊^p` with sum 1, for scores [… n m], 1 < α < 2 and p = 1/(α − 1).
 
-    With x = (α − 1) scores and u = 1 + τ, `x − τ` is written `1 + (x − u)`, for `log1p`: near α = 1 the power would
+    With x = (α − 1) scores and u = 1 + τ, `x − τ` is computed as `1 + (x − u)`, for `log1p`: near α = 1 the power would
     multiply its error.
     """
     x = scores * (alpha - 1)
@@ -312,7 +311,7 @@ def weights_below_two(scores: Array, alpha: float) -> Array:
         most = int(has_weight.sum(axis=-1).max(initial=1))
         if most <= count:
             break
-        count = most  # a threshold of some of the keys is too low for all
+        count = most  # the threshold for some of the keys is too low for all
     at = np.flatnonzero(has_weight)
     weights = np.zeros_like(x, order="C")
     weights.reshape(-1)[at] = np.exp(np.log1p(excess.reshape(-1)[at]) / (alpha - 1))
@@ -320,7 +319,7 @@ def weights_below_two(scores: Array, alpha: float) -> Array:
 
 
 def _threshold(x: Array, u: Array, alpha: float) -> Array:
-    """The u [… n 1] for which `[1 + x − u]₊^p` sum to 1, from one that is too low.
+    """The u [… n 1] for which `[1 + x − u]₊^p` sums to 1, starting from a lower one.
 
     Newton's method for the p-norm of [1 + x − u]₊, which is convex and falls with u: no step goes too far.
     """
@@ -328,7 +327,7 @@ def _threshold(x: Array, u: Array, alpha: float) -> Array:
         with np.errstate(divide="ignore"):  # the logarithm of 0
             logarithms = np.log1p(np.maximum(x - u, -1)) / (alpha - 1)
         total = np.maximum(np.exp(logarithms).sum(axis=-1, keepdims=True), 1)
-        slope = np.maximum(np.exp(logarithms * (2 - alpha)).sum(axis=-1, keepdims=True), 1)  # of the sum, by −p
+        slope = np.maximum(np.exp(logarithms * (2 - alpha)).sum(axis=-1, keepdims=True), 1)  # the sum's, divided by −p
         step = -total * np.expm1((1 - alpha) * np.log(total)) / slope
         if not np.any(u + step / 4 > u):
             return u
@@ -336,10 +335,10 @@ def _threshold(x: Array, u: Array, alpha: float) -> Array:
 
 
 def weights_above_two(scores: Array, alpha: float) -> Array:
-    """`[(α − 1) scores − τ]₊^p` that sum to 1, for scores [… n m], α > 2 and p = 1/(α − 1).
+    """`[(α − 1) scores − τ]₊^p` with sum 1, for scores [… n m], α > 2 and p = 1/(α − 1).
 
-    The power is steep where a weight is nearly 0: not τ is found but the smallest weight above 0, that of the k-th
-    largest score, from which the others follow.
+    The power is steep near 0. So the unknown is not τ but the smallest weight above 0, the k-th largest score's; the
+    others follow from it.
     """
     scores = np.maximum(scores, -2 / (alpha - 1))  # in a row of −∞ all are equal
     most = int((~(scores * (alpha - 1) <= -1)).sum(axis=-1).max(initial=1))
@@ -355,10 +354,9 @@ def weights_above_two(scores: Array, alpha: float) -> Array:
 
 
 def _support_sizes(ordered: Array, alpha: float) -> Array:
-    """How many of the scores, which fall along each row, have weights above 0 [… n 1].
+    """The number of scores, descending along each row, with weights above 0 [… n 1].
 
-    The k-th has where the weights sum to less than 1 with τ at its own score, which is then above −1: found by halving
-    the range of k.
+    The k-th has one if with τ at its own score the weights sum to less than 1; then τ is above −1. Bisection finds k.
     """
     low = np.ones((*ordered.shape[:-1], 1), np.int64)
     high = np.full_like(low, ordered.shape[-1])
@@ -372,9 +370,10 @@ def _support_sizes(ordered: Array, alpha: float) -> Array:
 
 
 def _smallest_weight(ordered: Array, kth: Array, size: Array, alpha: float) -> Array:
-    """The weight t [… n 1] of the k-th score for which those of the k largest sum to 1; `size` is k.
+    """The weight t [… n 1] of the k-th score for which the k largest scores' weights sum to 1; `size` is k.
 
-    Their sum is convex in t and rises: from t = 1/k, where it is at least 1, no step of Newton's method goes too far.
+    Their sum is convex and increasing in t: from t = 1/k, where it is at least 1, no step of Newton's method goes too
+    far.
     """
     weight = np.ones_like(kth) / size
     while True:
@@ -384,11 +383,11 @@ def _smallest_weight(ordered: Array, kth: Array, size: Array, alpha: float) -> A
         step = np.maximum(weights.sum(axis=-1, keepdims=True) - 1, 0) / slope
         if not np.any(weight - step / 4 < weight):
             return weight
-        weight = np.maximum(weight - step, weight / 2**30)  # rounding might take it to 0
+        weight = np.maximum(weight - step, weight / 2**30)  # rounding might make it 0
 
 
 def _weights_from(kth: Array, weight: Array, scores: Array, alpha: float) -> Array:
-    """The weights [… n m] where the k-th largest score [… n 1] has this one: 0 of those below it.
+    """The weights [… n m], given the k-th largest score [… n 1] and its weight: 0 for lower scores.
 
     They are `((α − 1) (score − k-th score) + t^(α − 1))^p`, and at least t.
     """
@@ -399,5 +398,5 @@ def _weights_from(kth: Array, weight: Array, scores: Array, alpha: float) -> Arr
 
 
 def _largest(scores: Array, count: int) -> Array:
-    """So many largest scores of each row, in any order."""
+    """The so many largest scores of each row, in any order."""
     return scores if count == scores.shape[-1] else np.partition(scores, -count, axis=-1)[..., -count:]

@@ -1,4 +1,4 @@
-"""The code of recurrences: a loop over tokens that keeps the state before and after each, and what is read of it."""
+"""The code of recurrences: a loop over tokens that keeps the states before and after each, and the readings."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ FEATURE_MAPS = {
 
 
 def state_code(call: CodeCall, *, has_decay: bool, has_beta: bool, is_last: bool = False) -> str:
-    """The lines of a recurrence; where `is_last` those of its last state alone, which keep no other."""
+    """The lines of a recurrence; with `is_last` they compute only the last state."""
     lines, query, key = _mapped(call)
     shape = (*call.shape[:-2], call.shapes["key"][-1], call.shapes["value"][-1])
     lines.append(f"state = {_start(call, shape)}")
@@ -21,7 +21,7 @@ def state_code(call: CodeCall, *, has_decay: bool, has_beta: bool, is_last: bool
     kept, body = list[str](), list[str]()
 
     def keep(name: str, value: str) -> None:
-        """Keep what a token has, where more than the last state is asked for."""
+        """Keep a token's values, unless only the last state is requested."""
         if not is_last:
             kept.append(name)
             body.append(f"{{{name}}}.append({value})")
@@ -58,7 +58,7 @@ def _start(call: CodeCall, shape: tuple[int, ...]) -> str:
 
 
 def _scaled(call: CodeCall) -> str:
-    """What readings are multiplied or divided by."""
+    """The factor or divisor of readings."""
     scale = call.option("scale")
     if scale is None:
         return f" / np.sqrt({call.shapes['query'][-1]})"
@@ -66,7 +66,7 @@ def _scaled(call: CodeCall) -> str:
 
 
 def _decay(call: CodeCall, more: str = "") -> str:
-    """The decay of a token, which may be that of every token, of all features or of each."""
+    """The decay of a token; tokens may share it, and it may be one number or one per feature."""
     shape = call.shapes["decay"]
     is_of_features = len(shape) == len(call.shapes["value"])
     token = 0 if shape[-2 if is_of_features else -1] == 1 else "i"
@@ -74,7 +74,7 @@ def _decay(call: CodeCall, more: str = "") -> str:
 
 
 def _reading(call: CodeCall, query: str) -> str:
-    """What each query reads of its state, times the scale or divided by what it reads of the sum of the keys."""
+    """Each query's reading of its state, times the scale or divided by its reading of the sum of the keys."""
     reading = f"({query}[..., None, :] @ {{states}})[..., 0, :]"
     if call.option("normalize"):
         return f"{reading} / ({query} * {{key_sums}}).sum(axis=-1, keepdims=True)"
@@ -82,27 +82,27 @@ def _reading(call: CodeCall, query: str) -> str:
 
 
 def _mapped(call: CodeCall) -> tuple[list[str], str, str]:
-    """The lines of the feature map, and the names of queries and keys behind it."""
+    """The lines of the feature map, and the names of the mapped queries and keys."""
     name = call.option("feature_map", "identity")
     lines = list[str]()
     if name == "identity":
         return lines, "{query}", "{key}"
-    for role in ("query", "key") if "query" in call.shapes else ("key",):  # a state alone has no query
+    for role in ("query", "key") if "query" in call.shapes else ("key",):  # a mere state has no query
         own = FEATURE_MAPS[name].replace("{x}", f"{{{role}}}")
         lines.append(f"{_mapped_name(call, role)} = {own}")
     return lines, _mapped_name(call, "query"), _mapped_name(call, "key")
 
 
 def _mapped_name(call: CodeCall, role: str) -> str:
-    """The name of queries or keys behind the feature map: of the step, or of a variable of its own.
+    """The name of mapped queries or keys: the step's, or a variable of its own.
 
-    A state alone has keys of key heads, where the step of a recurrence may have repeated them.
+    A mere state has keys of key heads; the step of a recurrence may have repeated them.
     """
     own = f"mapped_{role}" if "query" in call.shapes else f"mapped_{role}_of_state"
     return f"{{mapped_{role}}}" if call.has(f"mapped_{role}") else own
 
 
-# The gradient of vectors from that of their features, `found`.
+# The gradient of vectors from their features' gradient, `found`.
 MAP_GRADIENTS = {
     "l2": "(found - {mapped} * ({mapped} * found).sum(axis=-1, keepdims=True)) / {size}",
     "elu+1": "found * {mapped}.clip(max=1)",
@@ -114,7 +114,7 @@ TOO_LONG = NoCode("a gradient through its states takes more than a few lines")
 
 
 def state_gradient_code(call: CodeCall, name: str) -> str | NoCode:
-    """The gradient of a recurrence without a delta rule by one of its arrays: a loop over tokens, or back over them."""
+    """The gradient of a recurrence without a delta rule by one of its arrays: a loop over tokens, forward or back."""
     if call.has("beta") or call.option("normalize"):
         return TOO_LONG
     lines, query, key = _mapped(call)
@@ -128,14 +128,14 @@ def state_gradient_code(call: CodeCall, name: str) -> str | NoCode:
 
 @dataclass(frozen=True)
 class _Loops:
-    """The loops of a recurrence and of its gradient; `query` and `key` are the variables behind the feature map."""
+    """The loops of a recurrence and of its gradient; `query` and `key` are the mapped variables."""
 
     call: CodeCall
     query: str
     key: str
 
     def lines(self, name: str) -> list[str]:
-        """The lines that find the gradient by an array, of which the last is it."""
+        """The lines that compute the gradient by an array; the last is the gradient."""
         match name:
             case "query":
                 read = f"found.append(({{grad}}[..., i, None, :] @ state.mT)[..., 0, :]{_scaled(self.call)})"
@@ -150,7 +150,7 @@ class _Loops:
                 return [*self.back(""), "d_state"]
 
     def of_decay(self) -> list[str]:
-        """The lines of the gradient by the decay, of each feature or of all of them; tokens may share it."""
+        """The lines of the gradient by the decay, one number or one per feature; tokens may share it."""
         of_features = len(self.call.shapes["decay"]) == len(self.call.shapes["value"])
         axis = -2 if of_features else -1
         shared = f".sum(axis={axis}, keepdims=True)" if self.call.shape[axis] == 1 else ""
@@ -164,13 +164,13 @@ class _Loops:
         return f"state = state + {self.key}[..., i, :, None] * {{value}}[..., i, None, :]"
 
     def forward(self, *body: str) -> list[str]:
-        """The loop over the tokens, which finds something of each."""
+        """The loop over the tokens, which collects `found` for each."""
         keep = [f"state = {self.kept} * state"] if self.kept else []
         head = [f"state, found = {_start(self.call, self.shape)}, []", f"for i in range({self.count}):"]
         return [*head, *(f"    {line}" for line in (*keep, *body))]
 
     def back(self, found: str) -> list[str]:
-        """The loop from the last token back, which finds something of each from the gradient of its state."""
+        """The loop from the last token back, which collects `found` for each from the gradient of its state."""
         read = f"{self.query}[..., i, :, None] * {{grad}}[..., i, None, :]{_scaled(self.call)}"
         body = [f"d_state = d_state + {read}", *([f"found.append({found})"] if found else [])]
         body += [f"d_state = {self.kept} * d_state"] if self.kept else []
@@ -180,7 +180,7 @@ class _Loops:
 
     @property
     def kept(self) -> str:
-        """How much of the state a token keeps; nothing without a decay."""
+        """The share of the state that a token keeps; empty without a decay."""
         return f"np.exp({_decay(self.call, ', None')})" if self.call.has("decay") else ""
 
     @property
@@ -191,12 +191,12 @@ class _Loops:
 
     @property
     def count(self) -> int:
-        """How many tokens there are."""
+        """The number of tokens."""
         return self.call.shapes["key"][-2]
 
 
 def _unmapped(call: CodeCall, name: str, chosen: str) -> str:
-    """The gradient of queries or keys from that of their features, `found`."""
+    """The gradient of queries or keys from their features' gradient, `found`."""
     x = f"{{{name}}}"
     size = f"np.sqrt(({x} ** 2).sum(axis=-1, keepdims=True) + {{eps}})"
     mapped = MAP_GRADIENTS[chosen].replace("{mapped}", _mapped_name(call, name))

@@ -1,7 +1,7 @@
-"""Gradients through the states of recurrences: from those of the readings back, token by token from the last one.
+"""Gradients through the states of recurrences: from the readings' gradients back, from the last token to the first.
 
-The gradient of a state comes from what its token reads and from the state of the next token. Only the states before
-chunks are kept from the way forward; those of a chunk are computed again where the way back reaches it.
+The gradient of a state comes from its token's reading and from the next token's state. The forward pass keeps only the
+states before chunks; the backward pass computes the states of a chunk again.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from attncli.ops.records import no_tap
 from attncli.ops.state_code import state_gradient_code
 from attncli.ops.states import CHUNK, Tokens, in_chunks, map_features, recur, tokens_of, with_ones
 
-Gradients = dict[str, Array]  # of a recurrence's arrays, by name
+Gradients = dict[str, Array]  # for a recurrence's arrays, by name
 
 
 def _states(tokens: Tokens, size: int) -> list[Array]:
@@ -27,7 +27,7 @@ def _states(tokens: Tokens, size: int) -> list[Array]:
 
 
 def gradients_of_tokens(tokens: Tokens, grad: Array) -> Gradients:
-    """The gradients of mapped queries and keys, values, decay, beta and the state before the tokens."""
+    """The gradients of mapped queries and keys, values, decay, beta and the initial state."""
     found: dict[str, list[Array]] = {}
     after = np.zeros_like(tokens.state)
     states, count = _states(tokens, CHUNK), tokens.key.shape[-2]
@@ -47,7 +47,7 @@ def gradients_of_tokens(tokens: Tokens, grad: Array) -> Gradients:
 
 
 def _token_gradients(token: Tokens, grad: Array, after: Array) -> tuple[Gradients, Array]:
-    """The gradients of what one token has, and of the state before it; `after` is that of the state for later ones."""
+    """The gradients of one token's arrays, and of the state before it; `after` is the state's from later tokens."""
     factor = None if token.decay is None else np.exp(token.decay).mT
     kept = token.state if factor is None else factor * token.state
     difference = token.value if token.beta is None else token.value - token.key @ kept
@@ -70,7 +70,7 @@ def _token_gradients(token: Tokens, grad: Array, after: Array) -> tuple[Gradient
 
 
 def map_gradient(grad: Array, x: Array, feature_map: str, eps: float) -> Array:
-    """The gradient of vectors from that of their features; at a kink of relu it is 0."""
+    """The gradient of vectors from their features' gradient; 0 at a kink of relu."""
     mapped = map_features(x, feature_map, eps)
     found: Array = grad
     match feature_map:
@@ -95,7 +95,7 @@ def recurrence_gradients(
     *,
     normalize: bool,
 ) -> Gradients:
-    """The gradients of all arrays of a recurrence, with the axes of its result before their own."""
+    """The gradients of all arrays of a recurrence, with the result's axes before their own."""
     tokens = tokens_of(arrays, scale, feature_map, eps)
     if normalize:
         sums = recur(with_ones(tokens), no_tap)
@@ -117,7 +117,7 @@ def recurrence_gradients(
 
 
 def _like_given(found: Array, array: Array, dimensions: int) -> Array:
-    """The gradient of decay or beta [… n 1] or [… n d] as the array has its axes, summed over tokens that share it."""
+    """The gradient of decay or beta [… n 1] or [… n d], on the array's axes, summed over tokens that share it."""
     of_features = array.ndim == dimensions
     if array.shape[-2 if of_features else -1] == 1:
         found = found.sum(axis=-2, keepdims=True)
@@ -125,10 +125,10 @@ def _like_given(found: Array, array: Array, dimensions: int) -> Array:
 
 
 def _by_hand(write: ArithmeticWriter, result: Any, **_: Any) -> list[str]:
-    """Where the gradient comes from, and what it is; of the state before the tokens there is no one token."""
+    """The origin of the gradient, and its value; the initial state belongs to no single token."""
     if np.ndim(result) > 1:
-        return ["what all tokens read comes back through their states"]
-    return [f"from what {write.query} reads, and from the tokens after it, through their states: {write(result)}"]
+        return ["gradients come back from the readings of all tokens, through their states"]
+    return [f"from the reading of {write.query}, and from later tokens, through their states: {write(result)}"]
 
 
 STATE_GRADIENT = "dSᵢ = {query}ᵢᵀ {d_result}ᵢ, times the scale, and what the next token gives back of its state"
@@ -158,7 +158,7 @@ def _derivative_by(name: str, formula: str) -> Derivative:
     def code(call: CodeCall) -> str | NoCode:
         return state_gradient_code(call, name)
 
-    by.__name__ = by.__qualname__ = f"by_{name}"  # plans are pickled by names
+    by.__name__ = by.__qualname__ = f"by_{name}"  # plans pickle functions by name
     by.__doc__ = f"The gradient of {name} of a recurrence."
     return derivative(formula, sums_over=("n", "m"), by_hand=_by_hand, code=code)(by)
 
@@ -178,5 +178,5 @@ _DERIVATIVES: Mapping[str, Derivative] = {
 
 
 def derivatives_by(*names: str) -> Mapping[str, Derivative]:
-    """The derivatives of a recurrence by its queries, keys, values, the state before, and these arrays."""
+    """The derivatives of a recurrence by its queries, keys, values, the initial state, and these arrays."""
     return {name: _DERIVATIVES[name] for name in ("query", "key", "value", *names, "past_state")}

@@ -1,10 +1,10 @@
-"""The state of a recurrence: token by token, and in chunks of tokens that are computed together.
+"""The state of a recurrence: token by token, and in chunks of tokens.
 
 The state S [d e] of a head has a row for each key feature. Each token decays it, writes its key and value to it, and
-reads it with its query. A delta rule first reads back what the state has for the key, and writes the difference.
+reads it with its query. A delta rule first reads the state's value for the key, and writes the difference.
 
-Token by token every state is an inner quantity. Without a tap, and for more tokens than `CHUNK`, the tokens of a chunk
-are computed together, as products of matrices, from the state before them.
+Token by token every state is an inner quantity. Without a tap, and for more than `CHUNK` tokens, matrix products
+compute all tokens of a chunk from the state before them.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.records import Tap, no_tap
 
-CHUNK = 64  # tokens that are computed together
+CHUNK = 64  # tokens per chunk
 
 
 def map_features(x: Array, feature_map: str, eps: float) -> Array:
-    """The vectors [… d] through a feature map; `eps` is added to the squared length by l2.
+    """The vectors [… d] through a feature map; l2 adds `eps` to the squared length.
 
     >>> map_features(np.array([[3.0, 4.0]]), "l2", 1e-6).round(4), map_features(np.array([[0.0, -1.0]]), "relu", 1.0)
     (array([[0.6, 0.8]]), array([[0., 0.]]))
@@ -38,12 +38,12 @@ def map_features(x: Array, feature_map: str, eps: float) -> Array:
 
 @dataclass(frozen=True)
 class Tokens:
-    """What a recurrence reads of its tokens, and the state before them; without an update rate nothing is read back."""
+    """A recurrence's inputs: its tokens, and the state before them; without `beta` nothing is read back."""
 
     query: Array  # [… n d], mapped, times the scale
     key: Array  # [… n d], mapped
     value: Array  # [… n e]
-    decay: Array | None  # [… n d], or [… n 1] of all key features together; logarithms
+    decay: Array | None  # [… n d], or [… n 1] for all key features; logarithms
     beta: Array | None  # [… n 1]
     state: Array  # [… d e]
 
@@ -52,7 +52,7 @@ class Tokens:
         return replace(self.map_rows(lambda x: x[..., rows, :]), state=state)
 
     def map_rows(self, change: Callable[[Array], Array]) -> "Tokens":
-        """The tokens with another array in place of each that has a row for each token."""
+        """The tokens with each array that has a row per token replaced."""
         return Tokens(
             change(self.query),
             change(self.key),
@@ -70,9 +70,9 @@ def tokens_of(
     eps: float = 1e-6,
     tap: Tap = no_tap,
 ) -> Tokens:
-    """The tokens of arrays by the names that plans pass, queries and keys mapped; integers become real numbers.
+    """The tokens from arrays by the names that plans pass, with queries and keys mapped; integers become real numbers.
 
-    Where only a state is asked for nothing is read of it, and there are no queries: keys are in their place.
+    If only a state is requested, there are no queries: keys replace them.
     """
     key, value = (x for name in ("key", "value") if (x := arrays[name]) is not None)
     query = key if (given_query := arrays.get("query")) is None else given_query
@@ -122,7 +122,7 @@ def step_by_step(tokens: Tokens, tap: Tap) -> tuple[Array, Array]:
 
 
 def in_chunks(tokens: Tokens, size: int) -> tuple[Array, Array]:
-    """The readings [… n e] of each token and the last state, from one state to the next for so many tokens at once."""
+    """The readings [… n e] of each token and the last state, in chunks of so many tokens."""
     count, state, found = tokens.key.shape[-2], tokens.state, []
     for first in range(0, count, size):
         read, state = _chunk(tokens.part(slice(first, min(first + size, count)), state))
@@ -134,7 +134,7 @@ def _chunk(tokens: Tokens) -> tuple[Array, Array]:
     """The readings of the tokens of one chunk, and the state after them."""
     key, query, written = tokens.key, tokens.query, tokens.value
     since = np.zeros((*key.shape[:-1], 1), key.dtype) if tokens.decay is None else tokens.decay.cumsum(axis=-2)
-    kept = np.exp(since)  # of the state before the chunk, at each token
+    kept = np.exp(since)  # the share of the state before the chunk, at each token
     factors = _decays(since)
     if tokens.beta is not None:
         written = _corrections(tokens, factors, kept)
@@ -145,7 +145,7 @@ def _chunk(tokens: Tokens) -> tuple[Array, Array]:
 
 
 def _corrections(tokens: Tokens, factors: Array, kept: Array) -> Array:
-    """What each token of a chunk writes by a delta rule: it reads back what those before it have written too."""
+    """What each token of a chunk writes by a delta rule: it also reads back what earlier tokens have written."""
     assert tokens.beta is not None
     written: Array = tokens.beta * (tokens.value - (tokens.key * kept) @ tokens.state)
     between = tokens.beta * _decayed_products(tokens.key, tokens.key, factors)
@@ -155,7 +155,7 @@ def _corrections(tokens: Tokens, factors: Array, kept: Array) -> Array:
 
 
 def _decays(since: Array) -> Array:
-    """The factors [… n n], or [… n n d] of each feature, from one row to a later one; 0 to those before."""
+    """The decay factors [… n n], or [… n n d] per feature, from one row to a later one; 0 to earlier ones."""
     is_past = np.tri(since.shape[-2], dtype=bool)
     if since.shape[-1] == 1:
         return np.exp(np.where(is_past, since - since.mT, -np.inf))
@@ -163,7 +163,7 @@ def _decays(since: Array) -> Array:
 
 
 def _decayed_products(left: Array, right: Array, factors: Array) -> Array:
-    """The products [… n n] of rows and earlier ones, decayed from one to the other; 0 for later ones."""
+    """The products [… n n] of rows and earlier rows, with the decay between them; 0 for later ones."""
     if factors.ndim == left.ndim:
         return np.where(np.tri(left.shape[-2], dtype=bool), left @ right.mT, 0) * factors
     total: Array = (left[..., :, None, :] * right[..., None, :, :] * factors).sum(axis=-1)
@@ -171,14 +171,14 @@ def _decayed_products(left: Array, right: Array, factors: Array) -> Array:
 
 
 def recur(tokens: Tokens, tap: Tap) -> Array:
-    """The readings of each token: in chunks where there are many tokens and nobody asks for the states."""
+    """The readings of each token: in chunks if there are many tokens and no states are requested."""
     if tap is no_tap and tokens.key.shape[-2] > CHUNK:
         return in_chunks(tokens, CHUNK)[0]
     return step_by_step(tokens, tap)[0]
 
 
 def recur_normalized(tokens: Tokens, tap: Tap, *, normalize: bool) -> Array:
-    """The readings, each divided by q·Σk where that is asked for; a tap gets the sums of the keys in any case."""
+    """The readings, divided by q·Σk if requested; a tap always gets the sums of the keys."""
     if tap is no_tap and not normalize:
         return recur(tokens, tap)
 
@@ -191,11 +191,11 @@ def recur_normalized(tokens: Tokens, tap: Tap, *, normalize: bool) -> Array:
 
 
 def with_ones(tokens: Tokens) -> Tokens:
-    """The tokens with values of 1 [… n 1], from zeros: their state is the sum of the keys, and the readings q·Σk."""
+    """The tokens with values of 1 [… n 1], from zeros: their state is the sum of the keys, their readings are q·Σk."""
     ones = np.ones((*tokens.value.shape[:-1], 1), tokens.value.dtype)
     return replace(tokens, value=ones, state=np.zeros((*tokens.state.shape[:-1], 1), tokens.state.dtype))
 
 
 def normalized(tokens: Tokens, read: Callable[[Tokens], Array]) -> Array:
-    """What the tokens read, each divided by q·Σk."""
+    """The tokens' readings, each divided by q·Σk."""
     return read(tokens) / read(with_ones(tokens))

@@ -12,7 +12,7 @@ from attncli.ops.products import product_without_zeros
 
 
 def _projected_back(write: ArithmeticWriter, grad: Array, result: Any, w: Array | None = None) -> list[str]:
-    """The gradient of one row [d], times the columns of the matrix [x d], and their sum; none without a matrix."""
+    """The gradient of one row [d], times the columns of the matrix [x d], and their sum; empty without a matrix."""
     return [] if w is None or not np.ndim(grad) else [write.equation(products(grad, w.T), result, letter="x")]
 
 
@@ -22,12 +22,12 @@ def _projected_back(write: ArithmeticWriter, grad: Array, result: Any, w: Array 
     code=lambda call: "{grad} @ {w}.mT" if call.has("w") else "{grad}",
 )
 def project_x(grad: Array, w: Array | None = None) -> Array:
-    """The gradient of what is projected [… n x]."""
+    """The gradient of the projection's input [… n x]."""
     return grad if w is None else grad @ w.mT
 
 
 def _first_of_matrix(write: ArithmeticWriter, grad: Array, x: Array, result: Array) -> list[str]:
-    """The first number of the gradient of a matrix: the first features of the rows, times their first gradients."""
+    """The first number of a matrix's gradient: the rows' first features, times their first gradients."""
     return [write.equation(products(x[:, 0], grad[:, 0]), result[0, 0])]
 
 
@@ -59,7 +59,7 @@ def project(x: Array, w: Array | None = None, b: Array | float = 0.0) -> Array:
 def unpack(x: Array, *, blocks: int, first: int, count: int) -> Array:
     """The columns of one projection among packed ones: `count` from `first` of each of equal blocks.
 
-    Of one block they are a view, of several a copy.
+    For one block they are a view, for several a copy.
 
     >>> unpack(np.array([[0, 1, 2, 3, 4, 5]]), blocks=1, first=2, count=2)
     array([[2, 3]])
@@ -148,7 +148,7 @@ def concat_cache(past: Array, new: Array) -> Array:
     },
 )
 def join_features(x: Array, shared: Array) -> Array:
-    """Features, and then those of another array, which all heads may share: [… h n d] and [… 1 n r] to [… h n d+r].
+    """Features, then another array's, which all heads may share: [… h n d] and [… 1 n r] to [… h n d+r].
 
     >>> join_features(np.array([[[1, 2]], [[3, 4]]]), np.array([[[5]]])).tolist()
     [[[1, 2, 5]], [[3, 4, 5]]]
@@ -163,12 +163,12 @@ def select_rows(x: Array, *, at: list[int]) -> Array:
 
 
 def drop_missing_axes(table: Array, missing: tuple[int, ...]) -> Array:
-    """A table over queries and keys without its `missing` axes of length 1; one of queries is added."""
+    """A table over queries and keys without its `missing` axes of length 1; an axis of queries is added if missing."""
     return np.atleast_2d(table.squeeze(axis=missing))
 
 
 def per_head(values: Array, heads: int | None) -> Array:
-    """One number a head in the shape that broadcasts with tables: [h] to [h 1 1]; without an axis of heads [1] to [].
+    """One number per head, reshaped to broadcast with tables: [h] to [h 1 1]; without an axis of heads [1] to [].
 
     >>> per_head(np.array([1, 2]), heads=2).shape
     (2, 1, 1)
@@ -221,7 +221,7 @@ def identity(x: Array) -> Array:
 
 @structural(is_exact=True)
 def reshape(x: Array, *, shape: tuple[int, ...], at: list[int] | None = None) -> Array:
-    """The same numbers in another shape; of its last axis the entries at these positions.
+    """The same numbers in another shape; then the entries at these positions of the last axis.
 
     >>> reshape(np.arange(6), shape=(2, 3), at=[2]).tolist()
     [[2], [5]]
@@ -232,7 +232,7 @@ def reshape(x: Array, *, shape: tuple[int, ...], at: list[int] | None = None) ->
 
 @structural()
 def sum_over(x: Array, *, axes: tuple[int, ...], kept: tuple[int, ...]) -> Array:
-    """The sums over axes, of which those that are `kept` have length 1 afterwards.
+    """The sums over axes; `kept` axes have length 1 afterwards.
 
     >>> sum_over(np.ones((2, 3, 4)), axes=(0, 2), kept=(2,)).tolist()
     [[8.0], [8.0], [8.0]]

@@ -4,19 +4,19 @@ import math
 
 from attncli.base.lazy_numpy import Array, np
 
-SINGLE_BITS, DOUBLE_BITS = 24, 53  # of a number between 0 and 1
-BLOCK = 16  # normal numbers that are made together, where there are so many
-WIDE = 2**28  # from so many whole numbers on, 64 bits are drawn for each
+SINGLE_BITS, DOUBLE_BITS = 24, 53  # bits of a number between 0 and 1
+BLOCK = 16  # normal numbers per block, if there are so many
+WIDE = 2**28  # for wider ranges 64 bits are drawn per number
 
 Shape = tuple[int, ...]
 
 
 class TorchStream:
-    """The numbers that `torch.manual_seed(seed)` starts, in float32, by the methods of NumPy's streams.
+    """PyTorch's random numbers after `torch.manual_seed(seed)`, in float32, with the methods of NumPy's streams.
 
-    The bits are those of the Mersenne Twister (Matsumoto & Nishimura 1998), of which PyTorch takes the low 32 bits of
-    the seed. Uniform and whole numbers are PyTorch's to the last bit; so are up to 15 normal numbers, and 16 or more to
-    a few units in the last place, since PyTorch takes its own logarithm, sine and cosine of them.
+    The bits come from the Mersenne Twister (Matsumoto & Nishimura 1998), seeded with the low 32 bits of the seed.
+    Uniform and whole numbers equal PyTorch's to the last bit, and so do up to 15 normal numbers. 16 or more are equal
+    to a few units in the last place, since PyTorch uses its own logarithm, sine and cosine for them.
 
     >>> TorchStream(123).uniform(0, 1, (2,)).round(4)  # torch.manual_seed(123); torch.rand(2)
     array([0.2961, 0.5166], dtype=float32)
@@ -49,21 +49,21 @@ class TorchStream:
         return (numbers * std + mean).astype(np.float32).reshape(size)
 
     def _words(self, count: int) -> Array:
-        """The next so many words of 32 bits."""
+        """The next words of 32 bits."""
         words: Array = self._bits.randint(0, 2**32, size=count, dtype=np.uint32)
         return words
 
     def _pairs(self, count: int) -> Array:
-        """The next so many words of 64 bits, the high halves first."""
+        """The next words of 64 bits, the high halves first."""
         words = self._words(2 * count).astype(np.uint64)
         return (words[::2] << np.uint64(32)) | words[1::2]
 
     def _singles(self, count: int) -> Array:
-        """The next so many numbers from 0 to below 1, of 24 bits each."""
+        """The next numbers in [0, 1), of 24 bits each."""
         return (self._words(count) & np.uint32(2**SINGLE_BITS - 1)) * 2.0**-SINGLE_BITS
 
     def _few_normal(self, count: int) -> Array:
-        """Normal numbers one after the other (Box & Muller 1958): of each pair the second is kept for the next."""
+        """Normal numbers one by one (Box & Muller 1958): the second of each pair is kept for the next call."""
         found = []
         for _ in range(count):
             if self._spare is not None:
@@ -77,7 +77,7 @@ class TorchStream:
         return np.array(found)
 
     def _many_normal(self, count: int) -> Array:
-        """Normal numbers in blocks of 16, cosines before sines; the last 16 are drawn anew if a block is not full."""
+        """Normal numbers in blocks of 16, cosines before sines; the last 16 are drawn again if a block is not full."""
         numbers = self._singles(count)
         whole = count - count % BLOCK
         numbers[:whole] = _box_muller(numbers[:whole])
@@ -87,7 +87,7 @@ class TorchStream:
 
 
 def _box_muller(uniform: Array) -> Array:
-    """Normal numbers of uniform ones: of each block, eight lengths and eight angles, which PyTorch has in float32."""
+    """Normal numbers from uniform ones: each block has eight lengths and eight angles, float32 in PyTorch."""
     blocks = uniform.astype(np.float32).reshape(-1, 2, BLOCK // 2)
     length = np.sqrt(np.float32(-2) * np.log(np.float32(1) - blocks[:, 0]))
     turn = (np.float32(2 * math.pi) * blocks[:, 1]).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Transformer-XL's position scheme: a key for each distance, and two learned vectors in place of queries.
+"""Transformer-XL's position scheme: a key for each distance, and two learned vectors that replace queries.
 
 `query_positions` [… n] and `key_positions` [m] count from the first key.
 """
@@ -26,7 +26,7 @@ from attncli.ops.rope import angles, rope_frequencies
 
 
 def check_transformer_xl(use: OperatorUse) -> None:
-    """Raise AttnError where the table has no middle row, or rows of another width than the queries."""
+    """Raise AttnError if the table has no middle row, or is not as wide as the queries."""
     if "table" in use.parameters and use.parameters["table"].shape[-2] % 2 == 0:
         hint = "expected an odd number: the middle is distance 0"
         raise AttnError(f"has {count_of(len(use.parameters['table']), 'row')}", where="table", hint=hint)
@@ -36,7 +36,7 @@ def check_transformer_xl(use: OperatorUse) -> None:
 def distances_by_hand(
     write: ArithmeticWriter, result: Array, *, shape: tuple[int, int], base: float, interleaved: bool
 ) -> list[str]:
-    """The sine and the cosine of the slowest distance of one row, the last of the table."""
+    """The sine and the cosine of one row's slowest angle, the last row of the table."""
     half, features = shape[0] // 2, shape[1]
     lines = []
     for feature in (0, 1) if interleaved else (0, (features + 1) // 2):
@@ -46,7 +46,7 @@ def distances_by_hand(
 
 
 def _distances_code(call: CodeCall) -> str:
-    """The angles of all distances, their sines and their cosines."""
+    """The angles of all distances, then their sines and cosines."""
     (rows, features), base = call.options["shape"], call.options["base"]
     steps = f"{base} ** (-np.arange(0, {features}, 2) / {features})"
     angle = f"angle = ({rows // 2} - np.arange({rows}))[:, None] * {steps}"
@@ -74,14 +74,14 @@ def sinusoids_of_distances(*, shape: tuple[int, int], base: float, interleaved: 
 
 
 def _lengths_of_table(parameters: Mapping[str, Any], lengths: Mapping[str, int]) -> Mapping[str, int]:
-    """A row for each distance there is, and as many features as are projected."""
+    """A row for each distance, and as many features as are projected."""
     farthest = lengths.get("p", 0) + max(lengths["n"], lengths["m"])
     weights = parameters.get("w_position")
     return {"r": 2 * farthest - 1, "x": lengths["d"] if weights is None else weights.shape[-2]}
 
 
 def _transformer_xl_formula(**given: Any) -> str:
-    """The terms that there are."""
+    """The terms in force."""
     terms = ["Qᵢ·R(posᵢ − j)"]
     terms += ["u·Kⱼ"] if given.get("content_bias") is not None else []
     terms += ["v·R(posᵢ − j)"] if given.get("position_bias") is not None else []
@@ -103,7 +103,7 @@ def transformer_xl_by_hand(
     position_bias: Array | None = None,
     **_: Any,
 ) -> list[str]:
-    """The distance of one query [d] and one key [d], the vector of it, and each term of the score with it."""
+    """The distance of one query [d] and one key [d], its vector, and each term of the score with it."""
     distance = int(query_positions - key_positions)
     row = table[int(relative_row(np.array(-distance), table.shape[-2]))]
     lines = [write.equation(number(int(query_positions)) - int(key_positions), distance, name="distance")]
@@ -186,11 +186,11 @@ def transformer_xl(
 ) -> Array:
     """A key for each distance, made of sines and cosines or of a table, and a bias of content and one of positions.
 
-    To the dot product of a query and a key come those of the query with the vector R of their distance, of
-    `content_bias` u with the key, and of `position_bias` v with R. The rows of the table begin with the key farthest
-    before the query; the middle is distance 0, and distances beyond the ends get the ends. Without a table it has the
-    sines and then the cosines of each distance, or, `interleaved`, a sine and a cosine in turn. `w_position` projects
-    it for each head, [x d] or [h x d]; a matrix [x h·d] of all heads is split.
+    Three dot products are added to the query's with the key: the query's with the vector R of their distance,
+    `content_bias` u's with the key, and `position_bias` v's with R. The table's rows begin with the key farthest before
+    the query; the middle is distance 0, and farther distances get the ends. By default the table has the sines and then
+    the cosines of each distance, or with `interleaved` a sine and a cosine in turn. `w_position` projects it for each
+    head, [x d] or [h x d]; a matrix [x h·d] of all heads is split.
 
     >>> table, positions = np.array([[1, 0], [0, 0], [0, 1]]), np.arange(2)
     >>> transformer_xl(np.array([[1, 2], [3, 1]]), np.eye(2), positions, positions, table=table)

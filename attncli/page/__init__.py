@@ -44,10 +44,10 @@ from attncli.render.view import View, selected_value
 
 FORMAT = "attn.page/1"
 PARTS_FORMAT = "attn.parts_page/1"
-DTYPES = ("float64", "float32")  # the types of numbers that the page computes
-SELECTED = 2_000_000  # numbers of the selected results, which are what a page of a larger problem has
-LONGEST_TITLE = 80  # characters of a sentence that is the title
-WORKED_CELLS = 1_500  # cells whose arithmetic the program writes, since the page does not have their function
+DTYPES = ("float64", "float32")  # types of numbers that the page computes
+SELECTED = 2_000_000  # numbers of the selected results, all that a page of a larger problem has
+LONGEST_TITLE = 80  # characters of a sentence used as the title
+WORKED_CELLS = 1_500  # cells whose arithmetic the program writes, because the page lacks their function
 
 
 def render(view: View, _target: TextTarget = TEXT_FILE) -> Iterator[str]:
@@ -59,7 +59,7 @@ def render(view: View, _target: TextTarget = TEXT_FILE) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class PageSteps:
-    """The steps of a page; where they are not all steps of the computation, `left_out` says so and why."""
+    """The steps of a page; if some are missing, `left_out` names them and gives the reason."""
 
     steps: tuple[Step, ...]
     left_out: str = ""
@@ -71,7 +71,7 @@ class PageSteps:
 
 
 def page_steps(view: View, most: int | None = None) -> PageSteps:
-    """The steps of a page: every one where they are few numbers together, otherwise the selected results."""
+    """The steps of a page: all if they have few numbers together, otherwise the selected results."""
     trace, most = view.result.trace, EVERY_STEP if most is None else most
     if trace.plan.size <= most and len(trace.steps) == len(trace.plan.nodes):
         return PageSteps(trace.steps)
@@ -86,41 +86,41 @@ def page_steps(view: View, most: int | None = None) -> PageSteps:
 
 
 def page_object(view: View, most: int | None = None, *, has_variants: bool = True) -> dict[str, Any]:
-    """The object that the scripts of the page read, with every step up to `most` numbers, by default EVERY_STEP.
+    """The object for the scripts of the page, with every step up to `most` numbers, by default EVERY_STEP.
 
-    Without variants nothing but numbers can be changed in it.
+    Without variants only its numbers can change.
 
-    - `title`, `pipeline`, `decimals`, `dtype`, `warnings`, and `left_out`: sentences on what the page does not have.
+    - `title`, `pipeline`, `decimals`, `dtype`, `warnings`, and `left_out`: sentences on content that the page lacks.
     - `axes`: by letter `{noun, meaning, length, labels, tokens}`, meaning of all entries; labels have numbers where
       tokens are equal, `the#2`, both are empty of axes that are counted as d1, d2 …
     - `start`: the `step`, its `cell` [row, column] or null, and the `positions` {b, h} that are in view first.
     - `settings`: `can_compute` is true, or a sentence on why nothing can be changed; `causal`; `scale` {value or null,
       own}; `normalizer`, and `normalizers`, those to choose from: `{name, parameters: [{name, value, above, least,
       is_integer}]}`. Null where there is nothing to choose.
-    - `exercise`: null, or what is to be filled in, as `exercise_object` has it; those numbers are not in `values`.
+    - `exercise`: null, or the numbers to fill in, from `exercise_object`; `values` lacks them.
     - `problem`: the keys of the problem's file and the command of it, as `problem_object` has them; null where steps or
       variants are left out.
     - `words`: the letters of the axes that have a position for each word, `{letters: […]}`, or why words can't be
       changed; `heads`: the numbers of heads to choose from, as `heads_object` has them.
-    - `guide`: of a page that begins with a story what `guide_object` has; null of any other page.
-    - `edits`: what --set replaced, `set w_q[0,1]: 0 → 3`, or an empty text; `before`: the numbers before a change, of
-      the steps that changed.
-    - `nodes`: what is known of steps. `formula` is text, `mathml` markup, `formulas` null or the forms of it by the
-      number of a setting, `{setting, forms: [{value, mathml}]}`, of which the first holds whose value is that of the
-      setting, or null. In both a number that follows a setting is in an element with `data-setting`. `shapes` is
-      the text of --explain, `labels` has those of rows and of columns, `settings` the setting that an option follows.
-      `edit_key` is the key by which --set changes the numbers of an input, or null.
-      `function` is null of what was given and of inner quantities, and has dots where it is another package's. `signs`
-      are those of masks: `{input, sign, meaning}`; a cell has the sign of the first whose input is 0 there,
-      `visible_sign` where none is. `value` has the numbers of a node of a variant that no number of the problem
-      reaches; they hold as soon as its plan is in force. `program` is what the function does, as `program_of` has it,
-      where no script of the page has it, and null elsewhere; `why_no_program` is why there is neither.
-    - `plans`: the first is the problem's own; the others are what it is with other choices, `causal`, `has_scale` and
-      `normalizer`. `nodes` are positions in the list of nodes, `sections` in that of sections, in the order in which
-      they are shown, `results` is one in that of results: what two plans share has one position.
+    - `guide`: the object of `guide_object` if the page begins with a story; otherwise null.
+    - `edits`: the replacements of --set, `set w_q[0,1]: 0 → 3`, or an empty text; `before`: the numbers before a
+      change, of the steps that changed.
+    - `nodes`: the facts about steps. `formula` is text, `mathml` markup, `formulas` null or its forms by the number of
+      a setting, `{setting, forms: [{value, mathml}]}`; the first form with the setting's value, or with null, applies.
+      In both a number that follows a setting is in an element with `data-setting`. `shapes` is the text of --explain,
+      `labels` has the labels of rows and of columns, `settings` the setting that an option follows. `edit_key` is the
+      key by which --set changes the numbers of an input, or null. `function` is null for inputs and inner quantities,
+      and has dots if it comes from another package. `signs` are for masks: `{input, sign, meaning}`; a cell has the
+      sign of the first whose input is 0 there, `visible_sign` where none is. `value` has the numbers of a node of a
+      variant that no number of the problem reaches; they hold as soon as its plan is in force. `program` is the
+      function's program if no script of the page has the function, otherwise null; `why_no_program` is the reason if
+      there is neither.
+    - `plans`: the first is the problem's own; the others have other choices, `causal`, `has_scale` and `normalizer`.
+      `nodes` are positions in the list of nodes, `sections` in the list of sections, in display order, `results` is one
+      in the list of results: two plans share the positions of common entries.
     - `results`: the node of each result by name.
-    - `sections`: `{number, names, remarks}`, number null of inputs; `formula`, `mathml` and `purpose` where several
-      names are one section (Q = K = V = X), else those of the node.
+    - `sections`: `{number, names, remarks}`, number null of inputs; `formula`, `mathml` and `purpose` if several names
+      are one section (Q = K = V = X), else the node's.
     - `colors`: [red, green, blue] at equal distances from the least number of a table to the largest.
     - `curve`: of a problem whose values are points over an axis the object of `data_fit_object`; null of any other.
     - `worked`: the lines of steps whose function the page does not have, by name: `{axes, lines}`, a list of lines for
@@ -132,7 +132,7 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
     exercise = find_exercise(view, settings["can_compute"])
     hidden = frozenset(exercise.hidden if exercise else ())
     has_guide = view.guide and steps.are_all
-    told = trace.problem.default_selection[-1:] if has_guide else ()  # the steps of the story are among those to see
+    told = trace.problem.default_selection[-1:] if has_guide else ()  # the story's steps are among the visible ones
     plans = PagePlans(trace, (*view.result.select, *told), has_guide=has_guide)
     worked: dict[str, Any] = {}
     left_out = [steps.left_out] if steps.left_out else []
@@ -178,13 +178,13 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
 
 
 def _sentence(problem: ProblemSpec) -> str:
-    """The words of a problem that has no title: its sentence, or its tokens; empty where it has neither."""
+    """The words of a problem without a title: its sentence, or its tokens; empty if it has neither."""
     words = problem.sentence or " ".join(problem.tokens or ())
     return words if len(words) <= LONGEST_TITLE else f"{words[:LONGEST_TITLE].rsplit(' ', 1)[0]} …"
 
 
 def _problem(view: View, plans: PagePlans) -> dict[str, Any]:
-    """The problem, of whose arrays the page has those that it can change."""
+    """The problem, with only those arrays that the page can change."""
     own = (plans.nodes[at] for at in plans.plans[0]["nodes"])
     return problem_object(view, {node["name"]: node["edit_key"] for node in own})
 
@@ -192,7 +192,7 @@ def _problem(view: View, plans: PagePlans) -> dict[str, Any]:
 def _axes(trace: Trace, steps: Sequence[Step], positions: Mapping[str, int]) -> dict[str, Any]:
     """The axes of steps by letter: the noun of an entry, the length, the labels, and the tokens without numbers.
 
-    Where one head or batch item was cut out, at the positions, the axis has its label alone.
+    If one head or batch item was cut out, at the positions, the axis has only its label.
     """
     lengths: dict[str, int] = {}
     for step in steps:
@@ -214,7 +214,7 @@ def _axes(trace: Trace, steps: Sequence[Step], positions: Mapping[str, int]) -> 
 
 
 def _start(view: View, steps: PageSteps) -> dict[str, Any]:
-    """What is in view first: a step, the cell of it that was chosen, and the batch item and head."""
+    """The first view: a step, its chosen cell, and the batch item and head."""
     trace, names = view.result.trace, {step.name for step in steps.steps}
     step = shown_step(trace, view.result.select[-1])
     step = step if step.name in names else trace[view.result.select[-1]]
@@ -232,12 +232,12 @@ def _start(view: View, steps: PageSteps) -> dict[str, Any]:
 
 
 def _start_of_exercise(exercise: PageExercise) -> dict[str, Any]:
-    """What is in view first of an exercise: the first step to fill in."""
+    """The first view of an exercise: the first step to fill in."""
     return {"step": next(iter(exercise.cells)), "cell": None, "positions": {"b": 0, "h": 0}}
 
 
 def _values_before(view: View, steps: Sequence[Step]) -> dict[str, Any]:
-    """The numbers before a change, of the steps in which it changed some; none where nothing was before."""
+    """The numbers before a change, of the steps that it changed; none without an earlier result."""
     if view.before is None:
         return {}
     before = view.before.trace
@@ -249,7 +249,7 @@ def _values_before(view: View, steps: Sequence[Step]) -> dict[str, Any]:
 
 
 def _settings(problem: ProblemSpec, steps: PageSteps) -> dict[str, Any]:
-    """The choices of a problem, None for each that it does not have."""
+    """The choices of a problem, None for each that it lacks."""
     choices = own_choices(problem)
     offered = [
         {
@@ -277,7 +277,7 @@ def _settings(problem: ProblemSpec, steps: PageSteps) -> dict[str, Any]:
 
 
 def _reason_of_no_changes(problem: ProblemSpec, steps: PageSteps) -> str:
-    """Why a page computes nothing anew; empty where it does."""
+    """Why a page can't recompute anything; empty if it can."""
     if not steps.are_all:
         return "Nothing can be changed here: the page has only selected results of a large problem."
     if problem.precision.name not in DTYPES:
@@ -289,9 +289,9 @@ def _reason_of_no_changes(problem: ProblemSpec, steps: PageSteps) -> str:
 
 
 def _worked_cells(view: View, steps: Sequence[Step]) -> tuple[dict[str, Any], str]:
-    """The lines of the steps whose function the page does not have, by name, and a sentence where they are too many.
+    """The lines of the steps whose function the page lacks, by name, and a sentence if they are too many.
 
-    `lines` of a step has those of each cell, in the order of rows over the step's `axes` that are named.
+    The `lines` of a step cover each cell, in the order of rows over the step's named `axes`.
     """
     computed = (step for step in steps if computing_function(step.node) is not None)
     lacking = (step for step in computed if not is_computed_by_page(view.result.trace, step))
@@ -305,7 +305,7 @@ def _worked_cells(view: View, steps: Sequence[Step]) -> tuple[dict[str, Any], st
 
 
 def _cell_axes(step: Step) -> dict[str, int]:
-    """The axes of a step in whose positions its lines differ: letters and lengths."""
+    """The axes of a step along which its lines differ: letters and lengths."""
     axes = zip(step.axes, step.value.shape, strict=True)
     return {letter: size for letter, size in axes if letter in (*COUNTED_FROM_0, "n", "m", "k", "p")}
 
@@ -321,9 +321,9 @@ def _lines_of_cells(view: View, step: Step) -> dict[str, Any]:
 
 
 def check_page_size(plan: Plan, names: Iterable[str], cut_axes: Collection[str]) -> None:
-    """Raise AttnError where a page has neither room for every step of a plan nor for some results alone.
+    """Raise AttnError if a page has room neither for every step of a plan nor for its results.
 
-    `cut_axes` are the letters of the axes of which one position is shown.
+    `cut_axes` are the letters of axes with one shown position.
     """
     names = list(names)
     count = _count(plan, names, cut_axes)
@@ -333,20 +333,20 @@ def check_page_size(plan: Plan, names: Iterable[str], cut_axes: Collection[str])
 
 
 def warnings_of_size(view: View) -> Sequence[str]:
-    """A warning where a page does not have every step, and the results that it has were not asked for by name."""
+    """A warning if a page lacks some steps, and the user did not name its results."""
     reason = page_steps(view).left_out
     is_default = tuple(view.result.select) == view.result.trace.problem.default_selection
     return [reason[0].lower() + reason[1:].removesuffix(".")] if reason and is_default else []
 
 
 def _count(plan: Plan, names: Sequence[str], cut_axes: Collection[str]) -> int:
-    """The numbers of some results, of one position on each of the axes that are cut."""
+    """The numbers of some results, at one position on each cut axis."""
     nodes = {plan[name].name: plan[name] for name in names}  # two results may be one step
     return sum(math.prod(size for letter, size in node.axes if letter not in cut_axes) for node in nodes.values())
 
 
 def _smaller(plan: Plan, names: Sequence[str], cut_axes: Collection[str]) -> Iterator[str]:
-    """What would leave few enough numbers, for a hint."""
+    """Hints to reduce the numbers enough."""
     fitting = [name for name in names if _count(plan, [name], cut_axes) <= SELECTED]
     if fitting and len(names) > 1:
         yield f"select {fitting[-1]} alone"
@@ -355,23 +355,23 @@ def _smaller(plan: Plan, names: Sequence[str], cut_axes: Collection[str]) -> Ite
     yield "compute some of the queries with only"
 
 
-STEP = "@step"  # in place of an array: the step that has its numbers
+STEP = "@step"  # replaces an array: the step with its numbers
 
 
 def problem_object(view: View, steps: Mapping[str, str | None]) -> dict[str, Any]:
-    """The problem of a view as a page has it; `steps` has the key that each input is changed by, or None.
+    """The problem of a view for a page; `steps` has the key that changes each input, or None.
 
     - `command`: the words of the command line that gives the problem; none where it is from no command.
-    - `keys`: those of its file as JSON has them, with `{"@step": name, "is_transposed": …}` in place of each array
+    - `keys`: the keys of its file as JSON has them, with `{"@step": name, "is_transposed": …}` in place of each array
       whose numbers a step has.
-    - `takes_mask`: whether a table of 1 for what is visible is its `mask`.
+    - `takes_mask`: whether its `mask` may be a table with 1 for visible cells.
     """
     trace = view.result.trace
     title = {"title": view.title} if view.title else {}
     values = values_to_write(trace.problem)
     by_key = {key: trace[name] for name, key in steps.items() if key is not None}
     keys = {key: _value(key, value, trace, by_key) for key, value in values.items()}
-    takes_mask = trace.problem.convention is None  # those of a convention may have 1 for what is hidden
+    takes_mask = trace.problem.convention is None  # a convention's mask may have 1 for hidden cells
     return {"command": list(view.command), "keys": {**title, **keys}, "takes_mask": takes_mask}
 
 
@@ -384,7 +384,7 @@ def _value(key: str, value: Any, trace: Trace, by_key: Mapping[str, Step]) -> An
 
 
 def _array(key: str, value: Any, trace: Trace, by_key: Mapping[str, Step]) -> dict[str, Any] | None:
-    """The step with the numbers of an array; None where there is none, or the value is not an array."""
+    """The step with the numbers of an array; None if there is none, or the value is not an array."""
     if not isinstance(value, np.ndarray):
         return None
     if key in by_key:
@@ -395,16 +395,16 @@ def _array(key: str, value: Any, trace: Trace, by_key: Mapping[str, Step]) -> di
 
 
 def _is_transposed(key: str, problem: ProblemSpec) -> bool:
-    """Whether the file has an array's last two axes the other way round than its step."""
+    """Whether the file swaps an array's last two axes, compared with its step."""
     name, _, parameter = key.partition(".")
     row = getattr(problem, name).record.parameter(parameter) if parameter else FIELDS[name]
     return row.is_weight and problem.weight_layout == "out_in"
 
 
 def parts_object(view: View) -> dict[str, Any]:
-    """The object that the scripts of the page read.
+    """The object for the scripts of the page.
 
-    `about` is what the file is about. `nodes` and `plans` are those of all parts, each once. `parts` are objects of
+    `about` is the file's. `nodes` and `plans` belong to all parts, each once. `parts` are objects of
     pages of a problem without nodes, whose `plans` are positions in the list; in addition each has its number `part`,
     from 1, its `about`, and in `show` the names of the steps that are shown of it. `guide`: whether one has a story.
     """
@@ -432,5 +432,5 @@ def parts_object(view: View) -> dict[str, Any]:
 
 
 def _position(content: Mapping[str, Any], known: dict[str, tuple[int, Mapping[str, Any]]]) -> int:
-    """The position of an object among those that are known, to which it is added where it is new."""
+    """The position of an object in a list, which gains it if it is new."""
     return known.setdefault("".join(json_text(content)), (len(known), content))[0]

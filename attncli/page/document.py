@@ -1,4 +1,4 @@
-"""The document of the page: its markup, its style sheets, its scripts and the object that they read, in one file."""
+"""The document of the page: its markup, style sheets, scripts and their object, in one file."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -12,20 +12,20 @@ from typing import Any
 from attncli.base.text import escape_unseen
 from attncli.io.documents import json_text
 
-FIRST_STYLE = "page.css"  # rules of the other sheets may replace its own
+FIRST_STYLE = "page.css"  # rules of the other sheets may override it
 WORKBENCH = "main.js"  # the script of pages that compute
-# Those of pages that show numbers alone, by the formats of their objects, and the folder of their scripts and styles.
+# Scripts of pages that only show numbers, by the formats of their objects, and the folder of their scripts and styles.
 REPORTS = {"attn.comparison_page/1": "reports/comparison.js", "attn.check_page/1": "reports/check.js"}
 REPORT_FOLDER = "reports"
 INTERPRETER = "program.js"  # the script that computes the programs of nodes
-FOLDER = "functions"  # of the scripts that define the functions of plans, a file for each kind
-# The folders of scripts and style sheets of parts: a page has them where its object has something under the key.
+FOLDER = "functions"  # folder of the scripts that define the functions of plans, a file for each kind
+# Folders of scripts and style sheets of parts: a page has them if its object has data under the key.
 PARTS: Mapping[str, str] = {"guide": "story", "exercise": "exercise"}
 _DEFINITION = re.compile(r'^defineFunction\("(\w+)"', re.MULTILINE)
 _IMPORT = re.compile(r'^import \{[^}]*\} from "(\.\.?/[\w/.-]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class)\b)", re.MULTILINE)
 _LAYOUT = re.compile(r"\n *")  # line breaks in texts are escapes
-# Of the document of a script: comments that begin a line, the spaces before it, and empty lines.
+# In the copy of a script: comments that begin a line, the spaces before it, and empty lines.
 _NOT_RUN = re.compile(r"^ *(?:/\*.*?\*/|//[^\n]*)\n|^ +|^\n", re.MULTILINE | re.DOTALL)
 # An escape of `escape_overrides`, and the escaped backslashes before it.
 _OVERRIDE = re.compile(r"(?<!\\)((?:\\\\)*)\\(u202[a-e]|u206[6-9])")
@@ -45,10 +45,10 @@ def static_file(path: str) -> str:
 def page_document(content: Mapping[str, Any], title: str) -> Iterator[str]:
     """The document as text, in chunks.
 
-    The scripts are modules in files of their own, which import from each other; the document has those of its kind of
-    page in one module, each after those that it imports, without their comments, of the functions of plans those that
-    its nodes call, and of PARTS those that it has. The kind follows from the format of the object. `<` in a text of the
-    object is written as an escape, so that no text ends the element that it is in.
+    The scripts are modules in separate files, which import from each other. The document joins the modules of its kind
+    of page into one, each after its imports, without comments; of the functions of plans and of PARTS it has only those
+    it uses. The format of the object determines the kind. `<` in the object's texts is an escape, so that no text ends
+    its element.
     """
     main = REPORTS.get(content.get("format", ""), WORKBENCH)
     called = frozenset(_functions_called(content))
@@ -74,12 +74,12 @@ def page_document(content: Mapping[str, Any], title: str) -> Iterator[str]:
 
 
 def answer_document(content: Mapping[str, Any]) -> Iterator[str]:
-    """The document of an answer that has a page of its own, under its title, in chunks."""
+    """The document of an answer that has its own page, under its title, in chunks."""
     yield from page_document(content, content["title"])
 
 
 def _content_text(chunk: str) -> str:
-    r"""A chunk of the object's JSON as the document has it; what turns the direction of text is shown as an escape.
+    r"""A chunk of the object's JSON for the document; characters that change the direction of text are escaped.
 
     >>> _content_text(r'"<\u202e"')
     '"\\u003c\\\\u202e"'
@@ -89,7 +89,7 @@ def _content_text(chunk: str) -> str:
 
 @cache
 def style(folders: Sequence[str] = (*PARTS.values(), REPORT_FOLDER)) -> str:
-    """All style sheets, one after the other, and those of the folders of parts."""
+    """All style sheets in order, and those in the folders of parts."""
     names = sorted(_names(static_folder(), ".css"), key=lambda name: (name != FIRST_STYLE, name))
     return "".join(map(static_file, [*names, *_paths_in(folders, ".css")]))
 
@@ -98,7 +98,7 @@ def style(folders: Sequence[str] = (*PARTS.values(), REPORT_FOLDER)) -> str:
 def script(
     called: Collection[str] | None = None, folders: Sequence[str] = tuple(PARTS.values()), main: str = WORKBENCH
 ) -> str:
-    """The scripts as one module: the functions of plans that are called, by default all, parts, then the page."""
+    """The scripts as one module: the called functions of plans, by default all, then parts, then the page."""
     texts: dict[str, str] = {}
     if called is None or INTERPRETER in called:
         _add_script(INTERPRETER, texts)
@@ -111,7 +111,7 @@ def script(
 
 
 def _functions_called(content: Any) -> Iterator[str]:
-    """The names of the functions that nodes of a page's object have, wherever they are, and what programs need."""
+    """The function names of all nodes in a page's object, and the functions that programs need."""
     if isinstance(content, Mapping):
         if content.get("program"):
             yield INTERPRETER
@@ -136,17 +136,17 @@ def _function_scripts() -> Mapping[str, frozenset[str]]:
 
 
 def _paths_in(folders: Sequence[str], suffix: str) -> list[str]:
-    """The paths of the files in some folders that have a suffix."""
+    """The paths of the files in some folders with a suffix."""
     return [f"{folder}/{name}" for folder in folders for name in _names(static_folder().joinpath(folder), suffix)]
 
 
 def _names(folder: Traversable, suffix: str) -> list[str]:
-    """The names of the files in a folder that have a suffix, sorted."""
+    """The names of the files in a folder with a suffix, sorted."""
     return sorted(file.name for file in folder.iterdir() if file.name.endswith(suffix))
 
 
 def _add_script(path: str, texts: dict[str, str]) -> None:
-    """Add a script, after those that it imports, by path; raises RecursionError where imports run in a circle."""
+    """Add a script after its imports, by path; raises RecursionError if imports form a circle."""
     if path in texts:
         return
     text = static_file(path)

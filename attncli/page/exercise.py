@@ -1,4 +1,4 @@
-"""The exercise of a page: which numbers are to be filled in; they are left out of it, and it computes them itself."""
+"""The exercise of a page: the numbers to fill in, which the page leaves out and computes itself."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -26,10 +26,10 @@ class PageExercise:
 
 
 def find_exercise(view: View, can_compute: bool | str) -> PageExercise | None:
-    """The exercise that a view asks for; None where it asks for none.
+    """The exercise that a view requests; None if it requests none.
 
-    Steps that follow from blanks are hidden, so that of those the ones that are asked for have fields. Raises AttnError
-    where the page can't compute the numbers that it hides, or has too many fields.
+    Steps after blanks are hidden, and the requested ones among them have fields. Raises AttnError if the page can't
+    compute the numbers that it hides, or has too many fields.
     """
     if view.blanks is None:
         return None
@@ -51,7 +51,7 @@ def find_exercise(view: View, can_compute: bool | str) -> PageExercise | None:
 
 
 def exercise_object(exercise: PageExercise) -> dict[str, Any]:
-    """The exercise as a page has it.
+    """The exercise for a page.
 
     - `answers`: the steps to fill in, in order.
     - `blanks`: the cells of them that are, as positions in the order of rows; null for all.
@@ -64,19 +64,19 @@ def exercise_object(exercise: PageExercise) -> dict[str, Any]:
 
 
 def _steps_to_fill(plan: Plan, blanks: Blanks, request: BlankRequest) -> list[str]:
-    """The steps with fields: those that are asked for, of such with the same numbers the last."""
+    """The steps with fields: the requested ones, and the last among steps with the same numbers."""
     if request.share is not None:
         return list(blanks.answers)
     asked = {plan.resolve(name) for name in (*request.names, *(name for name, _ in request.cells))}
     for node in plan.nodes:
         if node.name in blanks.cells and _moves_numbers(node) and not asked.isdisjoint(node.inputs.values()):
             asked.add(node.name)
-    # Where another step has the same numbers by chance, such as a context whose values are 1 and 0, it has no fields.
+    # Another step may have the same numbers by chance, such as a context whose values are 1 and 0: it has no fields.
     return [name for name in blanks.answers if name in asked] or [name for name in blanks.cells if name in asked]
 
 
 def _hidden_steps(plan: Plan, cells: Mapping[str, Array], blanks: Blanks) -> tuple[str, ...]:
-    """The steps with fields, those whose numbers they only move, and all that follow."""
+    """The steps with fields, the steps whose numbers they only move, and all later ones."""
     hidden = {*cells}
     for node in reversed(plan.nodes):
         if node.name in hidden and _moves_numbers(node):
@@ -86,12 +86,12 @@ def _hidden_steps(plan: Plan, cells: Mapping[str, Array], blanks: Blanks) -> tup
 
 
 def _moves_numbers(node: Node) -> bool:
-    """Whether a step has the numbers of one other, and computes none."""
+    """Whether a step only moves the numbers of one other step."""
     return node.is_exact and len(node.inputs) == 1
 
 
 def _with_dependents(plan: Plan, names: Iterable[str]) -> set[str]:
-    """Steps, and all that follow from them; with a step its inner quantities."""
+    """Steps and all that depend on them; a step comes with its inner quantities."""
     found = {*names}
     for node in plan.nodes:
         if not found.isdisjoint(node.inputs.values()) or not found.isdisjoint(node.taps.values()):

@@ -1,4 +1,4 @@
-"""The story of a page: the stops on the way of one cell, and the strip of tables that shows the whole computation."""
+"""The story of a page: the stops of one cell's computation, and the strip of tables that shows all of it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,23 +17,23 @@ from attncli.render.formats import EVERY_STEP
 from attncli.render.view import View
 
 MOST_STOPS, ENOUGH_STOPS = 9, 6
-# The stages of stops, from those that every story has to those that are told where there is room; others are told where
-# the story would have fewer stops than enough.
+# The stages of stops: first those in every story, then those told if there is room; others are told if the story would
+# have too few stops.
 _STAGES = (
     frozenset({"score", "normalize", "context", "recurrence"}),
     frozenset({"mask", "bias", "cap", "scale", "sink", "difference", "empty_rows"}),
     frozenset({"project", "position"}),
 )
-_NO_STOPS = frozenset({GIVEN, GRADIENT, "align", "derive", "repeat"})  # stages that compute nothing of a cell
+_NO_STOPS = frozenset({GIVEN, GRADIENT, "align", "derive", "repeat"})  # stages that compute nothing for a cell
 _READERS = frozenset({"score", "context", "recurrence"})  # stages that read queries, keys and values
 _ROLES = ("query", "key", "value")
 _TOKENS = frozenset("nmqk")  # letters of axes of tokens
-_KEYS = frozenset("mkpg")  # letters of axes of what belongs to keys, whose heads are those of keys
+_KEYS = frozenset("mkpg")  # letters of the keys' axes, whose heads are the keys'
 
 
 @dataclass(frozen=True)
 class Stop:
-    """A step that the story explains, and the table of the strip that it leads to, by the names of their nodes."""
+    """A step that the story explains, and its table in the strip, by the names of their nodes."""
 
     step: str
     box: str
@@ -48,7 +48,7 @@ class Story:
 
 
 def check_story(problem: ProblemSpec) -> None:
-    """Raise AttnError where a problem has no story: its page lacks steps, or nothing is computed."""
+    """Raise AttnError if a problem has no story: its page lacks steps, or nothing is computed."""
     plan, result = plan_of(problem), problem.default_selection[-1]
     if plan.size > EVERY_STEP:
         message = f"the steps have {plan.size:,} numbers together, and a story needs every step: up to {EVERY_STEP:,}"
@@ -60,14 +60,14 @@ def check_story(problem: ProblemSpec) -> None:
 
 
 def story_of(trace: Trace) -> Story | None:
-    """The story of a problem up to its last result; None where nothing is computed. No number of a table is read."""
+    """The story of a problem up to its last result; None if nothing is computed. It reads no numbers of tables."""
     plan = trace.plan
     needed = plan.needed_for([trace.problem.default_selection[-1]])
     steps = [step.node for step in _steps_on_the_way(trace, needed)]
     if not steps:
         return None
     ranks = {node.name: (_rank(node), at) for at, node in enumerate(steps)}
-    ranks[steps[-1].name] = (-1, 0)  # the result is always told
+    ranks[steps[-1].name] = (-1, 0)  # the story always tells the result
     first = sorted(ranks, key=lambda name: ranks[name])
     count = sum(rank < len(_STAGES) for rank, _ in ranks.values())
     kept = first[: min(max(count, ENOUGH_STOPS), MOST_STOPS)]
@@ -78,7 +78,7 @@ def story_of(trace: Trace) -> Story | None:
 
 
 def _steps_on_the_way(trace: Trace, needed: frozenset[str]) -> Iterator[Step]:
-    """The steps that are explained of those that are computed, in order."""
+    """The computed steps that the story explains, in order."""
     for entry in explained_steps(trace, needed):
         step = entry.steps[0]
         is_given = entry.number is None or entry.are_copies or step.node.is_input or step.stage in _NO_STOPS
@@ -87,7 +87,7 @@ def _steps_on_the_way(trace: Trace, needed: frozenset[str]) -> Iterator[Step]:
 
 
 def _rank(node: Node) -> int:
-    """How early a step is chosen as a stop: the position of its stage."""
+    """The priority of a step as a stop: the position of its stage."""
     return next((rank for rank, stages in enumerate(_STAGES) if node.stage in stages), len(_STAGES))
 
 
@@ -106,31 +106,31 @@ def _strip(plan: Plan, needed: frozenset[str], stops: Sequence[Node]) -> tuple[t
             if node.name in group:
                 sources = plan.needed_for([node.name])
                 depths[node.name] = 1 + max((depths[name] for name in depths if name in sources), default=-1)
-        depths |= dict.fromkeys(roles, max((depths[name] for name in roles), default=0))  # beside one another
+        depths |= dict.fromkeys(roles, max((depths[name] for name in roles), default=0))  # next to one another
     return tuple(tuple(name for name in names if depths[name] == at) for at in sorted(set(depths.values())))
 
 
 def _is_sequence(node: Node) -> bool:
-    """Whether a node is a sequence of vectors that was given, or a table of scores or weights."""
+    """Whether a node is a given sequence of vectors, or a given table of scores or weights."""
     letters = node.letters
     is_vectors = len(letters) > 1 and letters[-2] in _TOKENS and not _TOKENS & {letters[-1]}
     return node.is_input and (node.name in TABLES or is_vectors)
 
 
 def _box(plan: Plan, node: Node, boxes: Sequence[str]) -> str:
-    """The table of the strip that a stop leads to: its own, or the first that is computed from it."""
+    """The table of a stop in the strip: its own, or the first one computed from it."""
     if node.name in boxes:
         return node.name
     return next((name for name in boxes if node.name in plan.needed_for([name])), boxes[-1])
 
 
 def guide_object(view: View, stories: Sequence[Story | None], nodes: Mapping[str, Node]) -> dict[str, Any]:
-    """The object of a page's story, of the story of each plan and the nodes of all stops by name.
+    """The object of a page's story, with the story of each plan and the nodes of all stops by name.
 
-    It has the `pair` that the story is about, [letter, position] on each axis, and `cells`, the index of the cell that
-    it goes through in each node of a stop, by name. `stories` has each story once, the names of nodes: the columns of
-    the `strip`, and the `stops`, the step that is explained and the table of the strip that it leads to. `plans` is
-    the position of the story of each plan, null where it computes nothing.
+    It has the `pair` of the story, [letter, position] on each axis, and `cells`, the index of the followed cell in each
+    node of a stop, by name. `stories` has each story once, as names of nodes: the columns of the `strip`, and the
+    `stops`, each an explained step and its table in the strip. `plans` is the position of each plan's story, null if it
+    computes nothing.
     """
     known = list(dict.fromkeys(story for story in stories if story is not None))
     return {
@@ -144,10 +144,10 @@ def guide_object(view: View, stories: Sequence[Story | None], nodes: Mapping[str
 
 
 def _cells(view: View, nodes: Mapping[str, Node]) -> dict[str, list[int]]:
-    """The cell of each node that the story goes through: its index on all axes.
+    """The followed cell of each node: its index on all axes.
 
-    They are those of the pair of a query and a key that is worked out by hand. Of vectors it is the feature that adds
-    most: of queries and keys to their product, of the value of the key to the context.
+    They belong to the pair of a query and a key that is worked out by hand. In vectors it is the feature that
+    contributes most: in queries and keys to their product, in the key's value to the context.
     """
     trace, at = view.result.trace, _positions(view)
     features = _Features(trace, at)
@@ -155,7 +155,7 @@ def _cells(view: View, nodes: Mapping[str, Node]) -> dict[str, list[int]]:
 
 
 def _followed_pair(view: View) -> list[tuple[str, int]]:
-    """Which pair the story is about, the query, the key and the head by their letters; of a recurrence the token."""
+    """The pair of the story: the query, the key and the head by their letters; in a recurrence the token."""
     trace, at = view.result.trace, _positions(view)
     lengths = dict(trace.plan.pair_axes)
     pair = ("n", "m") if trace.plan.has_weights else ("n",)
@@ -164,13 +164,13 @@ def _followed_pair(view: View) -> list[tuple[str, int]]:
 
 
 def _positions(view: View) -> AxisPositions:
-    """The positions of the pair that the story is about; of a recurrence the last token, whose state has all others."""
+    """The positions of the story's pair; in a recurrence the last token, whose state includes all others."""
     worked = worked_positions(view)
     return worked[0] if view.result.trace.plan.has_weights else worked[-1]
 
 
 class _Features:
-    """The feature of each kind of vector that is followed, counted in the vector of one head."""
+    """The followed feature of each kind of vector, counted in the vector of one head."""
 
     def __init__(self, trace: Trace, at: AxisPositions) -> None:
         self.trace, self.at = trace, at
@@ -183,7 +183,7 @@ class _Features:
         self.pair = query
 
     def _vector(self, role: str) -> Array | None:
-        """The vector that scores or a recurrence read of a role; None where they read none."""
+        """The vector that scores or a recurrence read as a role; None if they read none."""
         readers = (node for node in self.trace.plan.nodes if node.stage in _READERS and role in node.inputs)
         reader = next(readers, None)
         return None if reader is None else self._row(reader.inputs[role])
@@ -204,7 +204,7 @@ class _Features:
                 yield self._feature(node, letter, length) if place >= len(node.axes) - 2 else 0
 
     def _feature(self, node: Node, letter: str, length: int) -> int:
-        """The feature of a vector, which may have those of all heads one after the other."""
+        """The feature of a vector, which may concatenate the features of all heads."""
         vector = {"d": self.pair, "c": self.pair, "e": self.value}.get(letter)
         if vector is None or length % len(vector):
             own = self._row(node.name) if node.name in self.trace and len(node.axes) > 1 else np.zeros(length)

@@ -1,4 +1,4 @@
-"""The plans of a page: the problem's own, and those with other choices, and what is known of each of their nodes."""
+"""The plans of a page: the problem's own, those with other choices, and the facts about their nodes."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,9 +30,9 @@ from attncli.render.formats.mathml import mathml_line
 from attncli.render.masks import VISIBLE_STEP, signs_of_rules
 
 SCALE = "scale"  # the setting, the option and the stage
-# A number that no formula has, by the kind of a parameter: it marks where the number of a setting is.
+# A number that no formula has, by the kind of a parameter: it marks the number of a setting.
 _PROBES: Mapping[str, float] = {"number": 7.734582, "integer": 7734582}
-# What a node has that is given, or whose inputs the page does not have.
+# Fields of a node that is given, or whose inputs the page lacks.
 _GIVEN: Mapping[str, Any] = {
     "edit_key": None,
     "function": None,
@@ -48,7 +48,7 @@ _GIVEN: Mapping[str, Any] = {
 
 
 def node_object(trace: Trace, step: Step) -> dict[str, Any]:
-    """What is known of a step: its text, the labels of its axes, and all that its function is called with."""
+    """The facts about a step: its text, the labels of its axes, and all arguments of its function."""
     node, has_scale = step.node, bool(own_choices(trace.problem).has_scale)
     rules = signs_of_rules(trace.plan, node) if step.name == VISIBLE_STEP else ()  # in the order of precedence
     made = program_of_node(trace.problem, trace.plan, node)
@@ -70,7 +70,7 @@ def node_object(trace: Trace, step: Step) -> dict[str, Any]:
 
 
 def node_object_alone(trace: Trace, step: Step) -> dict[str, Any]:
-    """What is known of a step on a page without the others: it looks like an array that was given."""
+    """The facts about a step on a page without the others: it looks like a given array."""
     return {**_description(trace, step, has_scale=False), "shapes": format_shape(step), **_GIVEN}
 
 
@@ -81,24 +81,24 @@ def value_object(value: Array) -> dict[str, Any]:
 
 
 def is_computed_by_page(trace: Trace, step: Step) -> bool:
-    """Whether the page can compute a step from others, so that it needs no numbers of it."""
+    """Whether the page can compute a step from others, so that it needs no numbers."""
     node = step.node
     is_known = node.tapped_from is not None or is_in_scripts(node)
     return is_known or program_of_node(trace.problem, trace.plan, node).program is not None
 
 
 def program_of_node(problem: ProblemSpec, plan: Plan, node: Node) -> PageProgram:
-    """The program of a node of a problem's plan, where the scripts of the page do not have its function."""
+    """The program of a node in a problem's plan, if the page's scripts lack its function."""
     return page_program(plan, node, _settings(plan, node, has_scale=bool(own_choices(problem).has_scale)))
 
 
 def computing_function(node: Node) -> str | None:
-    """The name of the function that computes a node from others; None of an input and of an inner quantity."""
+    """The name of the function that computes a node from others; None for an input and an inner quantity."""
     return None if node.function is None or node.is_input else function_name(node.function)
 
 
 def changeable_parameters(record: OperatorRecord) -> list[Parameter]:
-    """The parameters of an operator that a page can change: those that are numbers."""
+    """The parameters of an operator that a page can change: its numbers."""
     return [parameter for parameter in record.parameters if parameter.kind in _PROBES]
 
 
@@ -120,14 +120,14 @@ def _description(trace: Trace, step: Step, *, has_scale: bool) -> dict[str, Any]
 
 
 def _edit_key(trace: Trace, step: Step) -> str | None:
-    """The key by which --set changes the numbers of a step; None where they are not an array of the problem."""
+    """The key by which --set changes the numbers of a step; None if they are not an array of the problem."""
     node = step.node
     if not node.is_input or node.function is not None:
         return None
     key = ".".join(node.source)
     try:
         array = find_array(trace.problem, key)
-    except AttnError:  # such as weights that are cut out of a packed projection
+    except AttnError:  # such as weights cut out of a packed projection
         return None
     return None if holds_booleans(key) or array.values.size != step.value.size else key
 
@@ -142,10 +142,10 @@ def _plain(value: Any) -> Any:
 
 
 def _settings(plan: Plan, node: Node, *, has_scale: bool) -> dict[str, str]:
-    """The setting of the page that each option of a node follows: the scale, and the numbers of the normalizer.
+    """The setting that each option of a node follows: the scale, and the numbers of the normalizer.
 
-    `has_scale` says that the problem has a scale of its own, and not that of the score. The options of a derivative
-    follow what those of its function do.
+    `has_scale` means that the problem sets its own scale, not the score's. The options of a derivative follow its
+    function's.
     """
     forward = _differentiated(plan, node)
     if forward is not node:
@@ -161,13 +161,13 @@ def _settings(plan: Plan, node: Node, *, has_scale: bool) -> dict[str, str]:
 
 
 def _differentiated(plan: Plan, node: Node) -> Node:
-    """The node whose function has the derivative that a gradient is computed by; any other node itself."""
+    """The node whose function's derivative computes a gradient; any other node itself."""
     gradient = node.inputs.get("grad") if node.stage == GRADIENT else None
     return next((other for other in plan.nodes if gradient_name(other.name) == gradient), node)
 
 
 def node_formula(problem: ProblemSpec, plan: Plan, node: Node, *, has_scale: bool) -> dict[str, Any]:
-    """The formula of a node as markup, and its forms by the number of a setting, where it has several.
+    """The formula of a node as markup, and its forms by the number of a setting, if it has several.
 
     Numbers that follow a setting are in elements with the attribute `data-setting`.
     """
@@ -188,7 +188,7 @@ def node_formula(problem: ProblemSpec, plan: Plan, node: Node, *, has_scale: boo
 
 
 def _forms(problem: ProblemSpec, plan: Plan, node: Node, parameter: Parameter) -> Iterator[dict[str, Any]]:
-    """The forms of a formula that has a parameter: those at special numbers, and last, with None, that at any other."""
+    """The forms of a formula with a parameter: at special numbers, and last, with None, at any other."""
     name, probe = parameter.name, _PROBES[parameter.kind]
     number = format_value(problem.normalize.parameters[name])
     general = _formula_with(problem, plan, node, {name: probe})
@@ -200,7 +200,7 @@ def _forms(problem: ProblemSpec, plan: Plan, node: Node, parameter: Parameter) -
 
 
 def _formula_with(problem: ProblemSpec, plan: Plan, node: Node, parameters: Mapping[str, Any]) -> str:
-    """The formula of a node with other parameters of the normalizer: of itself, an inner quantity or the gradient."""
+    """The formula of a node with other normalizer parameters: its own, an inner quantity's or the gradient's."""
     if node.stage == GRADIENT:
         normalizer = problem.normalize
         changed = {normalizer.record.name: {**normalizer.given, **parameters}}
@@ -214,14 +214,14 @@ def _formula_with(problem: ProblemSpec, plan: Plan, node: Node, parameters: Mapp
 
 
 def _with_setting(formula: str, probe: str, setting: str, number: str) -> str:
-    """The markup of a formula in which the number of a setting, marked, is in the place of the probe."""
+    """The markup of a formula with the marked number of a setting in place of the probe."""
     marked = f'<mn data-setting="{setting}">{escape(number)}</mn>'
     return mathml_line(formula).replace(f"<mn>{probe}</mn>", marked)
 
 
 @dataclass(frozen=True)
 class Choices:
-    """What distinguishes the plans of a page; None where a problem has no such choice."""
+    """The differences between plans of a page; None if a problem lacks the choice."""
 
     causal: bool | None = None
     has_scale: bool | None = None
@@ -237,7 +237,7 @@ class PlanVariant:
 
 
 def own_choices(problem: ProblemSpec) -> Choices:
-    """The choices that a problem has made, of those that it has."""
+    """The choices of a problem, among those that it has."""
     return Choices(
         problem.causal if _can_be_causal(problem) else None,
         problem.scale is not None if problem.given_table is None else None,
@@ -246,7 +246,7 @@ def own_choices(problem: ProblemSpec) -> Choices:
 
 
 def plan_variants(problem: ProblemSpec) -> list[PlanVariant]:
-    """The problem itself, then the same with every other combination of choices that is a problem."""
+    """The problem itself, then every valid problem with another combination of choices."""
     own = own_choices(problem)
     operators = {operator.record.name: operator for operator in normalizers(problem)}
     variants = [PlanVariant(own, problem)]
@@ -263,20 +263,20 @@ def plan_variants(problem: ProblemSpec) -> list[PlanVariant]:
         try:
             other = replace_values(replace(problem, scale=scale), values)
             plan_of(other)
-        except AttnError:  # a context that draws by weights that are not probabilities, or no derivative for a gradient
+        except AttnError:  # a context that draws by weights that are no probabilities, or no derivative
             continue
         variants.append(PlanVariant(choices, other))
     return variants
 
 
 def own_scale(problem: ProblemSpec) -> float:
-    """The scale that the score of a problem has of its own, 1/√d; 1 where it has none."""
+    """The default scale of a problem's score, 1/√d; 1 if it has none."""
     factorization = problem.score.record.factorization
     return 1.0 if factorization is None else factorization.scale(problem.scaled_features)
 
 
 def normalizers(problem: ProblemSpec) -> list[Operator]:
-    """The problem's own normalizer and those of this package, with their parameters; none where none is read."""
+    """The problem's own normalizer and this package's, with their parameters; none if no step reads one."""
     own = problem.normalize
     if not is_read(problem, "normalize"):
         return []
@@ -285,7 +285,7 @@ def normalizers(problem: ProblemSpec) -> list[Operator]:
 
 
 def _required_parameters(record: OperatorRecord) -> dict[str, Any]:
-    """The parameters that an operator requires, as its example has them."""
+    """The parameters that an operator requires, from its example."""
     return {one.name: record.example[one.name] for one in record.parameters if one.required}
 
 
@@ -295,10 +295,10 @@ def _both(choice: bool | None) -> tuple[bool | None, ...]:
 
 
 def _can_be_causal(problem: ProblemSpec) -> bool:
-    """Whether a causal mask can be put on and taken off.
+    """Whether a causal mask can be added and removed.
 
-    It can't where a mask of that name is chosen by the key `mask`, and where it would be read with other keys, which
-    `replace_values` does not know: the alignment of a convention.
+    It can't if the key `mask` chooses a mask of that name, and if other keys affect it that `replace_values` does not
+    know: the alignment of a convention.
     """
     is_rule = any(operator.record.name == "causal" for operator in operators_of_mask(problem.mask))
     if is_rule or not is_read(problem, "causal"):
@@ -310,22 +310,22 @@ def _can_be_causal(problem: ProblemSpec) -> bool:
 
 
 class PagePlans:
-    """The nodes, sections, results and plans of a page; what several plans share is listed once."""
+    """The nodes, sections, results and plans of a page; the list has shared ones once."""
 
     def __init__(self, own: Trace, select: Sequence[str], *, has_guide: bool = False) -> None:
         self.own = own
         self.select = select
         self.has_guide = has_guide
-        self.stories: list[Story | None] = []  # of each plan
+        self.stories: list[Story | None] = []  # for each plan
         self.told: dict[str, Node] = {}  # the nodes of stops of every plan, by name
         self.nodes: list[dict[str, Any]] = []
         self.sections: list[dict[str, Any]] = []
         self.results: list[dict[str, Any]] = []
         self.plans: list[dict[str, Any]] = []
-        self._positions: dict[str, int] = {}  # of each of them, by its text as JSON
+        self._positions: dict[str, int] = {}  # position of each of them, by its text as JSON
 
     def add_variant(self, variant: PlanVariant) -> None:
-        """Add the plan of a variant, and the nodes that no plan before it has."""
+        """Add the plan of a variant, and its new nodes."""
         trace = _variant_trace(variant, self.own)
         constant = frozenset[str]() if trace is self.own else _constant_nodes(trace.plan)
         nodes = [self._position(node_object(trace, step), step, has_value=step.name in constant) for step in trace]
@@ -335,14 +335,14 @@ class PagePlans:
             self.stories.append(self._story(trace))
 
     def _story(self, trace: Trace) -> Story | None:
-        """The story of a plan; None where it computes nothing."""
+        """The story of a plan; None if it computes nothing."""
         story = story_of(trace)
         if story is not None:
             self.told |= {stop.step: trace.plan.by_name[stop.step] for stop in story.stops}
         return story
 
     def add_results(self, steps: Sequence[Step]) -> None:
-        """Add a plan of some steps alone, without those that they are computed from."""
+        """Add a plan of some steps without their inputs."""
         nodes = [self._position(node_object_alone(self.own, step), step, has_value=False) for step in steps]
         names = {step.name for step in steps}
         results = {result: name for result, name in self.own.plan.results.items() if name in names}
@@ -356,11 +356,11 @@ class PagePlans:
         self.plans[-1]["sections"] = [self._place(self.sections, section) for section in sections]
 
     def _position(self, node: dict[str, Any], step: Step, *, has_value: bool) -> int:
-        """The position of a node, whose numbers are kept where no number of the problem reaches it."""
+        """The position of a node; it keeps its numbers if no number of the problem affects it."""
         return self._place(self.nodes, node, {"value": value_object(step.value) if has_value else None})
 
     def _place(self, listed: list[dict[str, Any]], entry: dict[str, Any], more: Mapping[str, Any] | None = None) -> int:
-        """The position of an entry in a list, to which it is added, with more, where there is none like it."""
+        """The position of an entry in a list, which gains it, with more, if it is new."""
         text = json.dumps(entry)
         if text not in self._positions:
             self._positions[text] = len(listed)
@@ -369,9 +369,9 @@ class PagePlans:
 
 
 def _variant_trace(variant: PlanVariant, own: Trace) -> Trace:
-    """The trace of a variant, in which steps that no number of the problem reaches are computed.
+    """The trace of a variant, with computed values for steps that do not depend on the problem's numbers.
 
-    Steps that are those of the own plan have their values; every other has zeros, which nobody reads.
+    Steps shared with the problem's plan have their values; every other has zeros, which nothing reads.
     """
     plan, problem = plan_of(variant.problem), variant.problem
     plan = plan.for_results(name for name in own.plan.by_name if plan.find(name) is not None)  # with the same on demand
@@ -389,7 +389,7 @@ def _variant_trace(variant: PlanVariant, own: Trace) -> Trace:
 
 
 def _constant_nodes(plan: Plan) -> frozenset[str]:
-    """The names of the nodes that no number of the problem reaches: indices, and rules on them."""
+    """The names of the nodes that no number of the problem affects: indices, and rules on them."""
     constant: set[str] = set()
     for node in plan.nodes:
         is_computed = not node.is_input and node.tapped_from is None
@@ -399,7 +399,7 @@ def _constant_nodes(plan: Plan) -> frozenset[str]:
 
 
 def _sections(trace: Trace, select: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """The sections of a plan: inputs first, then the steps that results are computed from, in their order."""
+    """The sections of a plan: inputs first, then the steps before the results, in their order."""
     found = [name for name in select if trace.plan.find(name) is not None]
     needed = trace.plan.needed_for(found or [trace.plan.results[WEIGHTS]])
     for entry in explained_steps(trace, needed):

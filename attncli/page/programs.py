@@ -1,4 +1,4 @@
-"""Programs of the steps of a page whose functions its scripts do not have: read off records of the functions."""
+"""Programs for steps of a page whose functions its scripts lack, read from recordings of the functions."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -20,22 +20,22 @@ from attncli.ops.recording.record import Recording
 from attncli.page.document import page_functions
 from attncli.plan.graph import GRADIENT, Axes, Node, Plan
 
-HEADS = "heads"  # an option that follows what is chosen in a page
-LengthOf = Callable[[Letters, str, int], int]  # of an axis of an array with these axes, from its own length
+HEADS = "heads"  # an option that follows a choice in a page
+LengthOf = Callable[[Letters, str, int], int]  # for an axis of an array with these axes, from its own length
 _HEADS = {"h", "g"}
 _TOKENS = frozenset({"n", "m", "k", "p", "q", "m+1"})
-_WHOLE = COUNTED | {"rows", "lengths", "bounds", "bounds_of_keys", "sequences"}  # arguments with whole numbers
+_WHOLE = COUNTED | {"rows", "lengths", "bounds", "bounds_of_keys", "sequences"}  # arguments with integers
 FAR = 100_000  # a position beyond the ends of tables, which have branches for it
-SEEDS = 6  # of the numbers that a function is recorded with that has branches on them
-SPECIAL = (1.0, 1.5, 2.0)  # numbers of options at which a function may have another form, as entmax at α = 1, 1.5 and 2
+SEEDS = 6  # sets of numbers for recording a function with branches on them
+SPECIAL = (1.0, 1.5, 2.0)  # options at which a function may have another form, such as entmax at α = 1, 1.5 and 2
 OWN_PACKAGE = "attncli."
 
 
 @dataclass(frozen=True)
 class PageProgram:
-    """What the page computes a step by; `program` is None where it can't, and `reason` says why.
+    """The page's program for a step; `program` is None if there is none, and `reason` says why.
 
-    `follows_tokens` and `follows_heads` say whether it holds for other numbers of words, and of heads.
+    `follows_tokens` and `follows_heads` say whether it works for other numbers of words, and of heads.
     """
 
     program: Mapping[str, Any] | None
@@ -49,18 +49,18 @@ NO_PROGRAM = PageProgram(None)
 
 @dataclass(frozen=True)
 class _Call:
-    """A call of a function of a plan, by everything that its program depends on; the same is recorded once."""
+    """A call of a plan's function, with everything that its program depends on; equal calls are recorded once."""
 
     function: Any
     arguments: tuple[tuple[str, Axes, str], ...]  # with the kinds of their numbers
     options_text: str
-    followed: frozenset[str]  # the options that are read when it is computed
+    followed: frozenset[str]  # the options read at computation
     is_gradient: bool
     options: Mapping[str, Any] = field(compare=False)
 
 
 def is_in_scripts(node: Node) -> bool:
-    """Whether the scripts of the page have the function of a node."""
+    """Whether the scripts of the page have a node's function."""
     if node.function is None or isinstance(node.function, RecordedDerivative):
         return False
     return function_name(node.function) in page_functions()
@@ -79,7 +79,7 @@ def function_name(function: Any) -> str:
 
 def page_program(plan: Plan, node: Node, settings: Mapping[str, str]) -> PageProgram:
     """The program of a computed node; `settings` has the options that follow settings of the page."""
-    if not node.inputs or node.is_input or is_in_scripts(node):  # what reads nothing is as it is
+    if not node.inputs or node.is_input or is_in_scripts(node):  # without inputs there is nothing to record
         return NO_PROGRAM
     sources = {name: plan.by_name[source] for name, source in node.inputs.items()}
     arguments = tuple((name, own.axes, _kind(name, own)) for name, own in sources.items())
@@ -89,14 +89,14 @@ def page_program(plan: Plan, node: Node, settings: Mapping[str, str]) -> PagePro
 
 
 def _kind(argument: str, source: Node) -> str:
-    """The kind of an array's numbers: truths, whole numbers or any."""
+    """The kind of an array's numbers: booleans, integers or any."""
     is_truth = source.is_boolean or argument in ("visible", "key_mask")
     return "b" if is_truth else "i" if argument in _WHOLE else "f"
 
 
 @cache
 def _program(call: _Call) -> PageProgram:
-    """The program of a call, recorded with numbers that nobody gave."""
+    """The program of a call, recorded with invented numbers."""
     try:
         made, has_branches = _written(call, _own_length)
         for seed in range(1, SEEDS if has_branches else 2):
@@ -124,7 +124,7 @@ def _more_tokens(_letters: Letters, letter: str, length: int) -> int:
 
 
 def _more_heads(letters: Letters, letter: str, length: int) -> int:
-    """Twice as many heads, of as many features each: where they are side by side, twice as many of these."""
+    """Twice as many heads with as many features each: heads side by side have twice as many in total."""
     is_doubled = letter in _HEADS or not (letter in _TOKENS or _HEADS & {*letters})
     return 2 * length if is_doubled and length > 1 else length
 
@@ -135,15 +135,15 @@ def _more_features(_letters: Letters, letter: str, length: int) -> int:
 
 
 def _is_same(call: _Call, made: Mapping[str, Any], length_of: LengthOf, more: int = 0, seed: int = 0) -> bool:
-    """Whether a call with other lengths, with larger options, or with other numbers has the same program."""
+    """Whether a call with other lengths, larger options, or other numbers has the same program."""
     try:
         return json.dumps(_written(call, length_of, more, seed)[0]) == json.dumps(made)
-    except (AttnError, ValueError):  # NumPy's, of arrays whose lengths do not fit one another
+    except (AttnError, ValueError):  # from NumPy, if array lengths do not fit one another
         return False
 
 
 def _written(call: _Call, length_of: LengthOf, more: int = 0, seed: int = 0) -> tuple[dict[str, Any], bool]:
-    """The program of a call with these lengths, and whether it asked for the truth of numbers.
+    """The program of a call with these lengths, and whether it tested the truth of numbers.
 
     Raises NotRecordedError.
     """
@@ -187,14 +187,14 @@ def _written(call: _Call, length_of: LengthOf, more: int = 0, seed: int = 0) -> 
 
 
 def _mask_first_row(samples: Sequence[Mapping[str, Array]]) -> None:
-    """Hide every key of the first query: of what is only faster where none is hidden the general form is recorded."""
+    """Hide every key of the first query, so that the general form is recorded, not a faster one."""
     for sample in samples:
         if np.ndim(sample.get("scores", 0.0)) > 1:
             sample["scores"][..., 0, :] = -np.inf
 
 
 def _check(call: _Call, made: Recording, given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-    """Raise NotRecordedError where the record of a user's function may hold for some numbers alone."""
+    """Raise NotRecordedError if the recording of a user's function may only hold for some numbers."""
     if made.branches:
         raise NotRecordedError("it has other steps with other numbers", where=made.branches[0])
     _compare(call, made, given, options)
@@ -205,9 +205,9 @@ def _compare(
     made: Recording,
     given: Mapping[str, Any],
     options: Mapping[str, Any],
-    reason: str = "with other numbers its record has another result than the function",
+    reason: str = "with other numbers its record and the function differ",
 ) -> None:
-    """Raise NotRecordedError, for this reason, where the record has other numbers than the function."""
+    """Raise NotRecordedError, for this reason, if the recording gives other numbers than the function."""
     with np.errstate(all="ignore"):
         value = np.asarray(call.function(**copies({**given, **options})))
         own = np.asarray(evaluate(made.result, copies({**options, **given})))
@@ -216,7 +216,7 @@ def _compare(
 
 
 def _numbers(name: str, shape: tuple[int, ...], kind: str, seed: int, last: int | None) -> Array:
-    """Numbers of an argument that nobody gave: of truths some are true, and `last` is the last of whole numbers."""
+    """Invented numbers for an argument: some booleans are true, and `last` is the largest integer."""
     if kind == "b":
         truths: Array = np.random.default_rng([seed, *map(ord, name)]).standard_normal(shape) > -1
         return truths

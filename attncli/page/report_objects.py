@@ -1,4 +1,4 @@
-"""What the pages of reports have in common: their colours and version, tables with their labels, and blocks of text."""
+"""Common content of report pages: their colours and version, tables with their labels, and blocks of text."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from attncli.render.document import Block, Grid, Lines, Pairs, Section, Statemen
 
 
 def shared_content(title: str, decimals: int) -> dict[str, Any]:
-    """What the object of every page has: its title, decimals, the meanings of letters, and the colours of numbers."""
+    """The content of every page's object: its title, decimals, the meanings of letters, and the colours of numbers."""
     return {
         "version": __version__,
         "title": title,
@@ -22,10 +22,10 @@ def shared_content(title: str, decimals: int) -> dict[str, Any]:
 
 
 def table_object(grid: Grid) -> dict[str, Any]:
-    """A table: the label of its slice, its labels and numbers in the order of rows, and which cells a mask hides.
+    """A table: its slice's label, its labels and numbers in the order of rows, and the cells that a mask hides.
 
-    `hidden` is null where no mask acts before the table; `signs` of a table of masks has the text of each cell, and
-    `meanings` what they mean.
+    `hidden` is null if no mask acts before the table; `signs` has the text of each cell in a table of masks, and
+    `meanings` their meaning.
     """
     return {
         "label": grid.slice_label,
@@ -41,7 +41,7 @@ def table_object(grid: Grid) -> dict[str, Any]:
 
 
 def block_objects(blocks: Iterable[Block]) -> Iterator[Mapping[str, Any]]:
-    """Blocks of text, as scripts read them; those that depend on the width of a screen are left out.
+    """Blocks of text for scripts; blocks that depend on the width of a screen are left out.
 
     `kind` is statement (`start`, `rest`, `style`), lines (`lines`, and `is_mathematics`) or pairs (`pairs`).
     """

@@ -1,4 +1,4 @@
-"""What a page can change of words and heads: where its plan with others differs in lengths alone."""
+"""The words and heads that a page can change: if its plan with others differs only in lengths."""
 
 from typing import Any
 
@@ -13,12 +13,12 @@ from attncli.problem.spec import ProblemSpec
 
 _COUNT = ("count", "length")  # the function and the option that follow the number of words
 _SPLIT = "heads"  # the option that follows the number of heads
-_OF_HEADS = "dec"  # the letters of the features that heads share
+_OF_HEADS = "dec"  # the letters of features divided among heads
 MOST_HEADS = 16
 
 
 def words_object(problem: ProblemSpec) -> dict[str, Any] | str:
-    """The letters of the axes that are as long as there are words, or a sentence on why words can't be changed."""
+    """The letters of the axes as long as the number of words, or a sentence on why words can't change."""
     embeddings = problem.embeddings
     is_of_words = problem.is_self_attention and problem.embeddings_source == "embeddings"
     if not is_of_words or embeddings is None or embeddings.ndim != 2:
@@ -43,7 +43,7 @@ def words_object(problem: ProblemSpec) -> dict[str, Any] | str:
 
 
 def _longer_letters(plan: Plan, longer: Plan) -> set[str] | None:
-    """The letters of the axes that are longer by one in another plan; None where it differs in something else."""
+    """The letters of the axes that are longer by one in another plan; None if it differs otherwise."""
     if len(plan.nodes) != len(longer.nodes):
         return None
     letters = set[str]()
@@ -59,9 +59,9 @@ def _longer_letters(plan: Plan, longer: Plan) -> set[str] | None:
 
 
 def heads_object(problem: ProblemSpec) -> list[dict[str, Any]]:
-    """The numbers of heads that a page can choose, `{heads, scale}`, with the scale that a score then has of its own.
+    """The numbers of heads that a page can choose, `{heads, scale}`, with the default scale of the score then.
 
-    That of the problem is among them; there are none where it has one head, or its heads are not even parts.
+    The problem's own is among them; there are none if it has one head, or its heads are unequal.
     """
     own = problem.heads or 1
     if own == 1 or problem.kv_heads not in (None, own):
@@ -76,7 +76,7 @@ def heads_object(problem: ProblemSpec) -> list[dict[str, Any]]:
 
 
 def _with_heads(problem: ProblemSpec, heads: int) -> ProblemSpec | None:
-    """The problem with another number of heads; None where it can't have that."""
+    """The problem with another number of heads; None if that is impossible."""
     try:
         return replace_values(problem, {"heads": heads})
     except AttnError:
@@ -84,7 +84,7 @@ def _with_heads(problem: ProblemSpec, heads: int) -> ProblemSpec | None:
 
 
 def _differs_in_heads(problem: ProblemSpec, plan: Plan, other: Plan, own: int, heads: int) -> bool:
-    """Whether a plan is the same as another with so many heads, which share the features."""
+    """Whether a plan equals another with so many heads, which divide the features."""
     if len(plan.nodes) != len(other.nodes):
         return False
     return all(
@@ -96,7 +96,7 @@ def _differs_in_heads(problem: ProblemSpec, plan: Plan, other: Plan, own: int, h
 
 
 def _shape_with_heads(node: Node, own: int, heads: int) -> tuple[int, ...]:
-    """The shape of a node with so many heads in place of its own."""
+    """The shape of a node with another number of heads."""
     if "h" not in node.letters:
         return node.shape
     sizes = zip(node.letters, node.shape, strict=True)
@@ -106,14 +106,14 @@ def _shape_with_heads(node: Node, own: int, heads: int) -> tuple[int, ...]:
 
 
 def _definition(node: Node, function: str | None, option: str) -> tuple[Any, ...]:
-    """What a node computes, apart from an option that a function has."""
+    """A node's computation, apart from an option that its function has."""
     is_left_out = computing_function(node) == function
     options = {name: value for name, value in node.options.items() if not (is_left_out and name == option)}
     return node.name, node.function, dict(node.inputs), repr(options), node.tapped_from, node.letters
 
 
 def _follows(problem: ProblemSpec, plan: Plan, node: Node, lengths: str) -> bool:
-    """Whether a page computes a node also with other lengths, or it is given."""
+    """Whether a node is given, or a page computes it with other lengths too."""
     if computing_function(node) in (None, _COUNT[0]) or is_in_scripts(node):
         return True
     made = program_of_node(problem, plan, node)

@@ -1,1 +1,1 @@
-"""Plans: from a problem to a graph of named nodes, without reading a number."""
+"""Plans: from a problem to a graph of named nodes, without reading numbers."""

@@ -15,20 +15,20 @@ from attncli.plan.stages.scores import add_given_table
 from attncli.problem.fields import OUTPUT
 from attncli.problem.spec import DEFAULTS, ProblemSpec
 
-# The files of stages, in order: each has its stages by the result that they compute, and what their steps are for.
+# The files of stages, in order: each has its stages by the result that they compute, and the purposes of their steps.
 STAGE_FILES = ("projections", "indices", "heads", "selection", "scores", "recurrences", "differences", "output")
-# Of a file that is imported only for some problems: what a problem has then.
+# Files that are imported only for some problems, with the condition.
 _ONLY_WITH = {"selection": "chooses_keys", "recurrences": "recurrence"}
-# The results in order. The stages of one that is given, or not computed, are left out.
+# The results in order. Stages of given results, or of results that are not computed, are left out.
 STAGED_RESULTS = ("inputs", "scores", "weights", "output")
 
-# Plans by signature: problems that differ in numbers and labels alone, as the layers of a model do, have the same.
+# Plans by signature: problems that differ only in numbers and labels, such as a model's layers, share one.
 _PLANS: dict[Hashable, Plan] = {}
 MAX_PLANS = 64
 
 
 def plan_of(problem: ProblemSpec) -> Plan:
-    """The plan of a problem; the same one for problems of the same signature."""
+    """The plan of a problem; problems with the same signature share it."""
     plan = _PLANS.get(problem.signature)
     if plan is None:
         if len(_PLANS) >= MAX_PLANS:
@@ -38,7 +38,7 @@ def plan_of(problem: ProblemSpec) -> Plan:
 
 
 def build_plan(problem: ProblemSpec) -> Plan:
-    """The plan of a problem, from the lengths of its axes and its operators; no number of it is read."""
+    """The plan of a problem, from the lengths of its axes and its operators; it reads no numbers."""
     builder = _forward_builder(problem)
     if problem.grad_output is not None:
         from attncli.plan.stages.gradients import differentiate  # noqa: PLC0415 - most problems have no gradients
@@ -48,10 +48,10 @@ def build_plan(problem: ProblemSpec) -> Plan:
 
 
 def build_plan_to_fit(problem: ProblemSpec, results: Iterable[str], paths: Collection[tuple[str, ...]]) -> Plan:
-    """The plan of a problem with the gradients of arrays and numbers, by their paths, back from several results.
+    """The plan of a problem with the gradients of arrays and numbers, by their paths, from several results.
 
-    The gradients of these results are inputs, whose values the caller sets: `loss_gradient_name` has their names.
-    Raises UnknownNameError where there is no such result, AttnError where an operator has no derivative.
+    The gradients of these results are inputs, whose values the caller sets; `loss_gradient_name` gives their names.
+    Raises UnknownNameError for an unknown result, AttnError if an operator has no derivative.
     """
     from attncli.plan.stages.gradients import differentiate_for  # noqa: PLC0415 - the same
 
@@ -62,14 +62,14 @@ def build_plan_to_fit(problem: ProblemSpec, results: Iterable[str], paths: Colle
 
 
 def stage_files(problem: ProblemSpec | None = None) -> Iterator[ModuleType]:
-    """The files of stages, in order; of a problem those alone that may add to its plan."""
+    """The files of stages, in order; for a problem only those that may add to its plan."""
     for name in STAGE_FILES:
         if problem is None or name not in _ONLY_WITH or getattr(problem, _ONLY_WITH[name]):
             yield import_module(f"attncli.plan.stages.{name}")
 
 
 def purposes(problem: ProblemSpec | None = None) -> Mapping[str, str]:
-    """What each step is for that no operator names, and each result; of a problem those that its plan may have."""
+    """The purposes of results, and of steps without an operator; for a problem those that its plan may have."""
     return {name: text for file in stage_files(problem) for name, text in file.STEPS.items()}
 
 
@@ -87,7 +87,7 @@ def _forward_builder(problem: ProblemSpec) -> PlanBuilder:
 
 
 def _check_rounded_steps(builder: PlanBuilder) -> None:
-    """Raise AttnError where a name of `round` has no step, or one that nothing computes."""
+    """Raise AttnError if a name in `round` has no step, or one that is not computed."""
     for name in builder.problem.round or {}:
         node = builder.nodes.get(name)
         computed = [name for name, node in builder.nodes.items() if node.function is not None and not node.is_input]
@@ -99,9 +99,9 @@ def _check_rounded_steps(builder: PlanBuilder) -> None:
 
 
 def gradient_selection(problem: ProblemSpec) -> tuple[str, ...]:
-    """The results that are selected with gradients where none is named: the output, and those of what was given.
+    """The default results with gradients: the output, and the gradients of given arrays.
 
-    Raises AttnError where the problem computes no output.
+    Raises AttnError if the problem computes no output.
 
     >>> from attncli.problem.build import build
     >>> gradient_selection(build({"query": [[1, 2]], "key": [[3, 4]], "grad_output": [[1]]}))
@@ -117,7 +117,7 @@ def gradient_selection(problem: ProblemSpec) -> tuple[str, ...]:
 
 
 def keys_unread_by_plan(problem: ProblemSpec) -> Mapping[str, str]:
-    """Why nothing reads a key, for each key that was given and that nothing reads.
+    """The reason why a key is unused, for each unused key.
 
     >>> from attncli.problem.build import build
     >>> keys_unread_by_plan(build({"embeddings": [[1, 2]], "seed": 1, "align": "bottom_right"}))
@@ -137,19 +137,19 @@ def keys_unread_by_plan(problem: ProblemSpec) -> Mapping[str, str]:
 
 
 def asks_where_queries_stand(plan: Plan) -> bool:
-    """Whether a mask or a position of a plan depends on where the queries are among the keys."""
+    """Whether a mask or a position of a plan depends on the queries' positions among the keys."""
     return any(node.stage == "align" for node in plan.nodes)
 
 
 def _why_positions_are_not_read(problem: ProblemSpec) -> str:
-    """Why nothing reads the positions that were given."""
+    """The reason why given positions are unused."""
     if problem.position is None:
         return "there is no position and no query_scale"
     return f"{problem.position.record.name} reads the positions of the rows"
 
 
 def _why_no_row_is_filled(problem: ProblemSpec) -> str:
-    """Why no query gets the weights that `empty_rows` says."""
+    """The reason why `empty_rows` has no effect."""
     if problem.sink is not None:
         return "the sink takes the weight of a query without keys"
     if not problem.normalize.record.is_distribution:

@@ -18,22 +18,22 @@ from attncli.problem.spec import FIELDS, ProblemSpec
 
 
 def symbols_of(node: Node, nodes: Mapping[str, Node]) -> dict[str, str]:
-    """The symbols of what a node reads, by the names of arguments, and of its operator's result, by its role."""
+    """The symbols of a node's inputs, by the names of arguments, and of its operator's result, by role."""
     symbols = {argument: nodes[name].symbol for argument, name in node.inputs.items()}
     role = RESULT_OF_KIND.get(node.record.kind) if node.record is not None else None
     return symbols if role is None else {**symbols, role: node.symbol}
 
 
 def formula_in_plan(formula: str, node: Node, nodes: Mapping[str, Node]) -> str:
-    """The formula of an operator's record, or of one of its inner quantities, as it is in a plan.
+    """The formula of an operator's record, or of an inner quantity, in the symbols of a plan.
 
-    Elements have the symbols of the nodes that the operator of `node` reads: `exp(Sᵐᵢⱼ)` where the scores are masked.
-    An axis of the result has the letter of the node's: `√c` where a record's d features are those of keys.
+    Elements have the symbols of the nodes that the operator of `node` reads: `exp(Sᵐᵢⱼ)` for masked scores. Axes have
+    the node's letters: `√c` if the record's d features are key features.
     """
     assert node.record is not None
     symbols = {SYMBOLS[name]: symbol for name, symbol in symbols_of(node, nodes).items() if name in SYMBOLS}
     formula = re.sub("[A-Z](?=[ᵢⱼ])", lambda letter: symbols.get(letter[0], letter[0]), formula)
-    for parameter in node.record.parameters:  # γ_Q, that of queries
+    for parameter in node.record.parameters:  # γ_Q for queries
         own = nodes[node.inputs[parameter.name]].symbol if parameter.name in node.inputs else ""
         if own.startswith(f"{parameter.symbol}_"):
             formula = re.sub(rf"(?<!\w){parameter.symbol}(?!\w)", own, formula)
@@ -42,14 +42,14 @@ def formula_in_plan(formula: str, node: Node, nodes: Mapping[str, Node]) -> str:
 
 
 def parameters_in_force(node: Node, record: OperatorRecord) -> dict[str, Any]:
-    """The parameters of an operator's node: numbers and choices, and True for an array that is given."""
+    """The parameters of an operator's node: numbers and choices, and True for a given array."""
     names = [parameter.name for parameter in record.parameters]
     numbers = {name: node.options[name] for name in names if node.options.get(name) is not None}
     return {**record.defaults, **numbers} | {name: True for name in names if name in node.inputs}
 
 
 def options_beside(operator: Operator, arrays: Collection[str]) -> dict[str, Any]:
-    """The options of an operator that reads these arrays: without those that its derived arrays are made of."""
+    """The options of an operator that reads these arrays, without the parameters of its derived arrays."""
     derived = (x for name, x in operator.record.derived.items() if name in arrays)
     used = {parameter for x in derived for parameter in x.parameters}
     return {name: value for name, value in operator.options.items() if name not in used}
@@ -69,8 +69,8 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 class PlanBuilder:
     """The nodes of a problem's plan so far.
 
-    `current` has the name of the last node of each role (query, key, value, scores, weights …); `results` has the name
-    of the node of each result. `purposes` says what each step is for that no operator names.
+    `current` has the name of the last node of each role (query, key, value, scores, weights …); `results` has the
+    node's name for each result. `purposes` has the purposes of steps without an operator.
     """
 
     def __init__(self, problem: ProblemSpec, purposes: Mapping[str, str] = NOTHING) -> None:
@@ -85,13 +85,13 @@ class PlanBuilder:
         self.query_count = problem.query_count if selected is None else len(selected)
         self.key_count = problem.past_count + problem.new_key_count
         lengths = {"b": self.layout.batch or 1, "h": self.layout.heads}
-        # The axes before the queries in the table of scores, and those of the table.
+        # The axes before the queries in the table of scores, and the table's axes.
         self.score_axes: Axes = tuple(Axis(letter, lengths[letter]) for letter in self.layout.score_axes)
         self.table_axes: Axes = (*self.score_axes, Axis("n", self.query_count), Axis("m", self.key_count))
-        # What there is of queries, keys and values: given scores or weights are in place of queries and keys.
+        # The available queries, keys and values: given scores or weights replace queries and keys.
         roles = ["query", "key"] if problem.given_table is None else []
         self.roles = roles if "output" in problem.not_computed else [*roles, "value"]
-        # The letter of the queries that are given: n, or q where `only` selects some of them.
+        # The letter of the given queries: n, or q if `only` selects some of them.
         self.query_letter = "n" if selected is None else "q"
 
     def plan(self) -> Plan:
@@ -107,15 +107,15 @@ class PlanBuilder:
         self.results[result] = self.current[role]
 
     def reads(self, key: str) -> bool:
-        """Whether a key is given, and a result that the problem computes reads it."""
+        """Whether a key is given, and a computed result reads it."""
         return getattr(self.problem, key) is not None and is_read(self.problem, key)
 
     def operators(self) -> Sequence[tuple[str, Operator]]:
-        """The operators that the problem names and that are read, each with its key."""
+        """The problem's used operators, by key."""
         return [(key, getattr(self.problem, key)) for key in STAGE_KEYS if self.reads(key)]
 
     def letters(self, key: str, count: int = 2) -> Letters:
-        """The letters that steps have for the axes of a key's array that has so many."""
+        """The letters in steps for the axes of a key's array with so many axes."""
         own = {"c": self.problem.key_feature_letter}
         return tuple(own.get(letter, letter) for letter in self.layout.letters(FIELDS[key], count))
 
@@ -133,10 +133,10 @@ class PlanBuilder:
     ) -> Node:
         """Add a node, after the inner quantities of its operator; it becomes the current node of its role.
 
-        `more` are further fields of the node. The formula of an operator's node is that of its record, with the
-        parameters in force and the plan's symbols, and its purpose is the record's summary; the purpose of others is
-        that of their name unless it is given. `inner` has the names of the inner quantities to add; without it all are.
-        A step that the problem rounds is two nodes: the exact one, and the rounded one, which has its name and role.
+        `more` are further fields of the node. An operator's node has the record's formula, with the parameters in force
+        and the plan's symbols, and the record's summary as its purpose. Others have the purpose for their name, unless
+        it is given. `inner` has the names of the inner quantities to add, by default all. A step that the problem
+        rounds has two nodes: the exact one, and the rounded one with its name and role.
         """
         more = {"purpose": self.purposes.get(name, ""), **more}
         decimals = (self.problem.round or {}).get(name)
@@ -145,7 +145,7 @@ class PlanBuilder:
             exact = self.add(f"unrounded_{name}", f"{symbol}′", formula, axes, stage, function, inputs, options, **own)
             formula, stage = f"{exact.symbol} to {count_of(decimals, 'decimal')}", ROUND
             function, inputs, options = round_to, {"x": exact.name}, {"decimals": decimals}
-            more = {"role": more.get("role"), "purpose": "The numbers as a reader has them, who goes on with these."}
+            more = {"role": more.get("role"), "purpose": "The numbers for a reader who continues by hand."}
         inner: Collection[str] | None = more.pop("inner", None)
         node = Node(name, symbol, formula, axes, stage, function, {**inputs}, {**options}, **more)
         record = node.record
@@ -154,7 +154,7 @@ class PlanBuilder:
             taps = dict(self._add_inner(node, record, parameters, inner))
             with failures_named(record, "formula_in_force"):
                 formula = formula_in_plan(record.formula_with(parameters), node, self.nodes)
-            purpose = "" if record.summary == record.formula else record.summary  # of one without a docstring
+            purpose = "" if record.summary == record.formula else record.summary  # it has no docstring
             node = replace(node, taps=taps, formula=formula, purpose=purpose)
         assert node.name not in self.nodes, node.name  # a stage that adds a name twice would hide a step
         self.nodes[node.name] = node
@@ -173,9 +173,9 @@ class PlanBuilder:
         options: Mapping[str, Any] = NOTHING,
         **more: Any,
     ) -> Node:
-        """Add what a function makes of one node, which it takes as `x`; `more` are other fields than those of the node.
+        """Add the result of a function of one node, its argument `x`; `more` are further fields of the node.
 
-        It has the axes of the source, unless `axes` says others, and no role, unless `role` does.
+        It has the source's axes, unless `axes` is given, and no role, unless `role` is given.
         """
         axes = more.pop("axes", source.axes)
         return self.add(name, symbol, formula, axes, stage, function, {"x": source.name}, options, **more)
@@ -183,7 +183,7 @@ class PlanBuilder:
     def add_given(
         self, name: str, symbol: str, axes: Axes, function: Callable[..., Array] | None = None, **more: Any
     ) -> Node:
-        """Add an array of the problem: that of the key `name` unless it has another `source`."""
+        """Add an array of the problem: the key `name`'s, unless it has another `source`."""
         return self.add(name, symbol, GIVEN, axes, GIVEN, function, **{"source": (name,), **more})
 
     def _add_inner(
@@ -193,7 +193,7 @@ class PlanBuilder:
         parameters: Mapping[str, Any],
         names: Collection[str] | None,
     ) -> Iterator[tuple[str, str]]:
-        """Add the inner quantities of an operator; yields the name of each, and that of its node."""
+        """Add the inner quantities of an operator; yields the name of each, and its node's name."""
         if not record.inner:
             return
         leading = tuple(axis for axis in outer.axes if axis.letter in COUNTED_FROM_0)
@@ -211,7 +211,7 @@ class PlanBuilder:
             yield quantity.name, name
 
     def _lengths(self, record: OperatorRecord, inputs: Mapping[str, str]) -> dict[str, int]:
-        """The length of each letter in the shapes of an operator, as its inputs have them; 1 broadcasts."""
+        """The length of each letter in an operator's shapes, from its inputs; 1 broadcasts."""
         lengths = dict[str, int]()
         for argument, letters in record.shapes.arrays.items():
             if argument in inputs and letters:
@@ -221,12 +221,12 @@ class PlanBuilder:
         return lengths
 
     def result_axes(self, record: OperatorRecord, inputs: Mapping[str, str], leading: Axes) -> Axes:
-        """The axes of an operator's result: those before the queries, and those of its record."""
+        """The axes of an operator's result: the axes before the queries, then its record's."""
         lengths = self._lengths(record, inputs)
         return (*leading, *(Axis(letter, lengths[letter]) for letter in record.shapes.result))
 
     def inputs_of(self, key: str, operator: Operator) -> dict[str, str]:
-        """The nodes that an operator reads: the current nodes of its arguments, and those of its own arrays.
+        """The nodes that an operator reads: the current nodes of its arguments, and its own arrays'.
 
         `key` is the key of the problem that names the operator.
         """
@@ -237,7 +237,7 @@ class PlanBuilder:
     def add_arrays(self, key: str, operator: Operator, leaf: str = "") -> dict[str, str]:
         """Add the array parameters of an operator, each once; returns the name of each one's node.
 
-        Of several operators of one key `leaf` is the name of this one.
+        If a key has several operators, `leaf` is the name of this one.
         """
         names = {}
         for parameter, array in operator.arrays.items():
@@ -253,7 +253,7 @@ class PlanBuilder:
     def add_parameter(
         self, path: tuple[str, str], symbol: str, letters: Letters, array: Array, reader: OperatorRecord
     ) -> Node:
-        """Add an array that is a parameter of an operator, by its key and its name there."""
+        """Add an operator's array parameter, by key and name."""
         parameter = path[1].rpartition(".")[-1]
         purpose = f"The parameter {parameter} of {reader.name}, as it was given."
         is_lookup = any(own.is_table for own in reader.parameters if own.name == parameter)
@@ -273,7 +273,7 @@ class PlanBuilder:
         options: Mapping[str, Any] = NOTHING,
         inner: Collection[str] | None = None,
     ) -> Node:
-        """Add the node of an operator, with its inputs and options; the stage is its key unless it is another."""
+        """Add the node of an operator, with its inputs and options; the stage is its key unless given."""
         function, inputs = operator.record.function, self.inputs_of(key, operator)
         numbers, options = numbers_of(key, operator), {**options, **options_beside(operator, inputs)}
         return self.add(

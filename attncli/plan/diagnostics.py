@@ -1,4 +1,4 @@
-"""Diagnostics: warnings on numbers that are not finite, on queries that see no key, and on values that are the keys."""
+"""Diagnostics: warnings about numbers that are not finite, queries that see no key, and keys used as values."""
 
 from collections.abc import Iterator, Sequence
 from math import isfinite
@@ -11,28 +11,28 @@ from attncli.plan.graph import Plan
 from attncli.plan.trace import Trace
 from attncli.problem.fields import OUTPUT
 
-KEYS_ARE_VALUES = "no value is given, so the keys are used as values: output needs value, weights do not"
-MAX_NAMES = 5  # queries, and batch items or heads, that a warning names
+KEYS_ARE_VALUES = "no value is given, so the keys are used as values; only output depends on value"
+MAX_NAMES = 5  # queries, and batch items or heads, in a warning
 
 
 class Cell(NamedTuple):
-    """A cell of the value of a step."""
+    """A cell of a step's value."""
 
     name: str
     at: tuple[int, ...]
 
 
 class GivenValue(NamedTuple):
-    """A number of an input as it was given, and the file and line where."""
+    """A given number of an input, with its file and line."""
 
     number: float
     place: str = ""
 
 
 def nonfinite_warning(trace: Trace, cell: Cell, cause: Cell | None = None, given: GivenValue | None = None) -> str:
-    """A warning on a number that is not finite: its cell, the cell that it came from, and where that was given.
+    """A warning about a number that is not finite: its cell, the cell that caused it, and its origin.
 
-    `given` is the number of an input; without it the cause is a cell that a step has made of finite numbers.
+    `given` is the number of an input; without it the cause is a cell that a step computed from finite numbers.
     """
     number = _number(trace, cell)
     text = f"{_cell_text(trace, cell)} is {number}"
@@ -64,9 +64,9 @@ def _cell_text(trace: Trace, cell: Cell) -> str:
 
 
 def empty_rows_warning(plan: Plan, empty: Array, axes: Letters, labels: Sequence[str]) -> tuple[str, ...]:
-    """A warning that names the queries that see no key, and says what they get.
+    """A warning with the queries that see no key, and their results.
 
-    `empty` [… n] is true for those; it has an axis for each letter, and `labels` name the entries of its last.
+    `empty` [… n] is true for them; it has an axis for each letter, and `labels` for the last axis.
     """
     if not empty.any():
         return ()
@@ -80,14 +80,14 @@ def empty_rows_warning(plan: Plan, empty: Array, axes: Letters, labels: Sequence
 
 
 def _is_as_empty(plan: Plan) -> bool:
-    """Whether there is an output, and one that nothing is added to: 0 where the weights are 0, NaN where these are."""
+    """Whether an output without additions is computed: then it is 0 if the weights are 0, and NaN if they are."""
     names = [node.name for node in plan.nodes]
     later = plan.nodes[names.index(plan["weights"].name) :]
     return OUTPUT in plan.results and all({"b", "bias", "query"}.isdisjoint(node.inputs) for node in later)
 
 
 def _name_rows(empty: Array, axes: Letters, labels: Sequence[str]) -> Iterator[str]:
-    """Which queries, and where it is not all of them alike, of which batch item and head."""
+    """The queries, with batch items and heads if these differ."""
     for axis in reversed(range(empty.ndim - 1)):
         if (empty.all(axis=axis) == empty.any(axis=axis)).all():
             empty, axes = np.asarray(empty.any(axis=axis)), (*axes[:axis], *axes[axis + 1 :])
@@ -103,7 +103,7 @@ def _name_rows(empty: Array, axes: Letters, labels: Sequence[str]) -> Iterator[s
 
 
 def remark_on_values(plan: Plan, name: str) -> str:
-    """What to know where a result is not what was expected: that it is computed of keys in place of values; else ""."""
+    """The remark if an unexpected result was computed from keys instead of values; else ""."""
     value = plan.find("value")
     are_keys = value is not None and plan.by_name[value].inputs.get("x") == "key"
     return KEYS_ARE_VALUES if are_keys and value in plan.needed_for([name]) else ""

@@ -16,12 +16,12 @@ from attncli.ops.registry import record_of
 from attncli.ops.structural import identity
 from attncli.problem.fields import GRADIENT_PREFIX, LSE, OUTPUT, RENAMED_STEPS, RESULTS, TABLES, WEIGHTS
 
-TABLE_RESULTS = ("scores", "capped_scores", "masked_scores", LSE, WEIGHTS)  # that a recurrence does not have
+TABLE_RESULTS = ("scores", "capped_scores", "masked_scores", LSE, WEIGHTS)  # a recurrence does not have them
 GRADIENT_HINT = "add --gradient, or give grad_output"
-GIVEN = "given"  # the stage, and the formula, of what the user gave
+GIVEN = "given"  # the stage, and the formula, of the user's arrays
 GRADIENT = "gradient"  # the stage of the backward pass
-ROUND = "round"  # the stage of steps that are rounded on the way
-LOOK_UP = "look_up"  # the stage of embeddings that the words of a sentence have in a vocabulary
+ROUND = "round"  # the stage of rounding steps
+LOOK_UP = "look_up"  # the stage of embeddings from a vocabulary
 
 
 class Axis(NamedTuple):
@@ -36,30 +36,30 @@ Axes = tuple[Axis, ...]
 
 @dataclass(frozen=True)
 class Node:
-    """One quantity of a plan, and the function and inputs that it is computed from.
+    """One quantity of a plan, with its function and inputs.
 
     A computed node is `function(**{argument: value of the node named}, **options)`. An input has a `source`, the path
-    of an array in the problem, and a function that takes that array alone, or none. An inner quantity has neither: it
-    passes through the tap of the node in `tapped_from`.
+    of an array in the problem, and possibly a function of that array alone. An inner quantity has neither: the node in
+    `tapped_from` passes it to its tap.
     """
 
     name: str  # unique in its plan
-    symbol: str  # the letter it has in formulas
-    formula: str  # as a terminal shows it; of an operator the builder fills it in
+    symbol: str  # its letter in formulas
+    formula: str  # in Unicode; the builder sets an operator's
     axes: Axes
     stage: str
     function: Callable[..., Array] | None = None
-    inputs: Mapping[str, str] = field(default_factory=dict)  # argument: the node whose value it is
+    inputs: Mapping[str, str] = field(default_factory=dict)  # argument: name of a node
     options: Mapping[str, Any] = field(default_factory=dict)
     source: tuple[str, ...] = ()
-    numbers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # option: the path of a number in the problem
-    role: str | None = None  # of which it is the current node: query, key, value, scores, weights …
+    numbers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # option: path of a number in the problem
+    role: str | None = None  # whose current node it is: query, key, value, scores, weights …
     tapped_from: str | None = None
-    taps: Mapping[str, str] = field(default_factory=dict)  # name of an inner quantity: the node that it is
-    is_lookup: bool = False  # of an input: read by the indices of queries and keys, and never sliced along them
+    taps: Mapping[str, str] = field(default_factory=dict)  # name of an inner quantity: name of its node
+    is_lookup: bool = False  # of an input: indices of queries and keys look it up, so it is never sliced along them
     notes: tuple[str, ...] = ()  # warnings that follow from lengths and operators alone
-    purpose: str = ""  # what it is for, in one sentence
-    is_on_demand: bool = False  # computed where it is selected alone: nothing else reads it
+    purpose: str = ""  # in one sentence
+    is_on_demand: bool = False  # computed only if selected: no other node reads it
 
     @cached_property
     def letters(self) -> Letters:
@@ -78,7 +78,7 @@ class Node:
 
     @cached_property
     def is_identity(self) -> bool:
-        """Whether it is its input unchanged."""
+        """Whether it returns its input unchanged."""
         return self.function is identity
 
     @cached_property
@@ -89,7 +89,7 @@ class Node:
 
     @property
     def title(self) -> str:
-        """What messages call it: an operator by its kind and name, a gradient with the one it goes back through."""
+        """Its name in messages: an operator's kind and name; a gradient also has its forward operator."""
         if self.record is not None:
             return self.record.title
         own = self._record
@@ -98,18 +98,18 @@ class Node:
 
     @cached_property
     def is_built_in(self) -> bool:
-        """Whether its function is one of this package's, as those of structural functions are."""
+        """Whether its function belongs to this package, like structural functions."""
         return self.record is None or self.record.is_built_in
 
     @cached_property
     def is_exact(self) -> bool:
-        """Whether it counts or moves numbers and computes none: it is neither widened nor rounded."""
+        """Whether it only counts or moves numbers: it is neither widened nor rounded."""
         record = self._record
         return isinstance(record, StructuralRecord) and record.is_exact
 
     @property
     def is_boolean(self) -> bool:
-        """Whether its values are computed booleans, as those of a mask."""
+        """Whether its values are computed booleans, like a mask's."""
         record = self._record
         if isinstance(record, OperatorRecord):
             return record.kind == "mask"
@@ -117,12 +117,12 @@ class Node:
 
     @property
     def is_pair_table(self) -> bool:
-        """Whether it has numbers for pairs of a query and a key, as scores and weights do."""
+        """Whether it has a number for each pair of a query and a key, like scores and weights."""
         return "n" in self.letters and self.has_key_axis
 
     @property
     def has_key_axis(self) -> bool:
-        """Whether one of its axes is that of keys, with or without a sink."""
+        """Whether one of its axes is keys, with or without a sink."""
         return "m" in self.letters or "m+1" in self.letters
 
     @property
@@ -130,7 +130,7 @@ class Node:
         return record_of(self.function) if self.function is not None and not self.source else None
 
     def with_numbers(self, values: Mapping[tuple[str, ...], Any]) -> "Node":
-        """The node with other values of the numbers of the problem that are among its options, by their paths."""
+        """The node with new values for those of its options that are numbers of the problem, by path."""
         own = {option: values[path] for option, path in self.numbers.items() if path in values}
         return replace(self, options={**self.options, **own}) if own else self
 
@@ -143,7 +143,7 @@ class Node:
         return {argument: values[name] for argument, name in self.inputs.items()}
 
     def __str__(self) -> str:
-        """The call that computes it, in one line: `project(x=embeddings, w=w_q)`."""
+        """The call that computes it, on one line: `project(x=embeddings, w=w_q)`."""
         if self.tapped_from is not None:
             return f"inside {self.tapped_from}"
         options = [f"{name}={format_value(value)}" for name, value in self.options.items()]
@@ -166,7 +166,7 @@ def gradient_name(name: str) -> str:
 
 
 def loss_gradient_name(name: str) -> str:
-    """The name of the gradient of a step where several steps are in a loss.
+    """The name of a step's gradient in a loss of several steps.
 
     >>> loss_gradient_name("weights")
     'grad_weights_of_loss'
@@ -181,19 +181,19 @@ def axes_of(letters: Letters, shape: tuple[int, ...]) -> Axes:
 
 @dataclass(frozen=True)
 class Plan:
-    """The nodes of a computation, in order: built from a problem's lengths and operators, without its numbers.
+    """The nodes of a computation, in order: built from a problem's lengths and operators, without numbers.
 
     `results` has the node of each result name: `masked_scores` is whichever node the normalizer reads.
     """
 
     nodes: tuple[Node, ...]
     results: Mapping[str, str]
-    not_selected: tuple[str, ...] = ()  # nodes on demand that it was left without
+    not_selected: tuple[str, ...] = ()  # omitted nodes on demand
 
     def for_results(self, names: Iterable[str]) -> "Plan":
-        """The plan of a run that selects these results or nodes: of the nodes on demand it has what these need alone.
+        """The plan of a run that selects these results or nodes: it has only those nodes on demand that they need.
 
-        Raises as `resolve` does.
+        Raises like `resolve`.
         """
         selected = {self.resolve(name) for name in names}
         needed = self.needed_for(selected.intersection(self._on_demand))
@@ -208,12 +208,12 @@ class Plan:
 
     @cached_property
     def _on_demand(self) -> Sequence[str]:
-        """The names of the nodes that are computed where they are selected."""
+        """The names of the nodes that are computed only if selected."""
         return [node.name for node in self.nodes if node.is_on_demand]
 
     @cached_property
     def _smaller_plans(self) -> dict[tuple[str, ...], "Plan"]:
-        """The plans of runs that leave out nodes on demand, by their names."""
+        """The plans of runs without some nodes on demand, by the omitted names."""
         return {}
 
     @cached_property
@@ -223,23 +223,23 @@ class Plan:
 
     @cached_property
     def read_last(self) -> Mapping[str, tuple[str, ...]]:
-        """The nodes that no node after it reads, by the node that reads them last."""
+        """The nodes that can be freed, by the last node that reads them."""
         last = {source: node.name for node in self.nodes for source in node.inputs.values()}
         return {name: tuple(source for source in last if last[source] == name) for name in dict.fromkeys(last.values())}
 
     @cached_property
     def size(self) -> int:
-        """How many numbers all nodes have together."""
+        """The numbers of all nodes together."""
         return sum(math.prod(node.shape) for node in self.nodes)
 
     @property
     def has_weights(self) -> bool:
-        """Whether it has a table of weights: a recurrence has a state in place of it."""
+        """Whether it has a table of weights: a recurrence has a state instead."""
         return WEIGHTS in self.results
 
     @cached_property
     def pair_axes(self) -> Axes:
-        """The axes of the pairs of a query and a key: those of the weights, also where there are none."""
+        """The axes of pairs of a query and a key, the weights' axes, even without weights."""
         if self.has_weights:
             return self["weights"].axes
         *leading, rows, _ = self["context"].axes
@@ -247,21 +247,21 @@ class Plan:
 
     @cached_property
     def score_count(self) -> int:
-        """How many scores there are: a weight for each of them, of all heads and batch items."""
+        """The number of scores, and of weights, in all heads and batch items."""
         return math.prod(self["weights"].shape) if self.has_weights else 0
 
     @cached_property
     def largest_size_along_keys(self) -> int:
-        """How many numbers the largest node with an axis of keys has.
+        """The size of the largest node with an axis of keys.
 
-        It is a table for pairs of a query and a key, such as a hidden layer [n m a], or keys or values, which may be
+        It is a table for pairs of a query and a key, such as a hidden layer [n m a], or keys or values, possibly
         repeated for query heads.
         """
         return max(math.prod(node.shape) for node in self.nodes if node.has_key_axis)
 
     @cached_property
     def empty_rows_fill(self) -> str | None:
-        """What queries that see no key get, nan or uniform; None where their weights are 0."""
+        """The fill for queries that see no key, nan or uniform; None if their weights are 0."""
         if not self.has_weights:
             return None
         weights = self.by_name[self._exact_weights]
@@ -269,13 +269,13 @@ class Plan:
 
     @cached_property
     def attending_weights(self) -> str:
-        """The name of the weights that are all 0 where a query sees no key: before such rows are filled."""
+        """The name of the weights before rows without keys are filled: these are 0."""
         name = self._exact_weights
         return name if self.empty_rows_fill is None else self.by_name[name].inputs["weights"]
 
     @property
     def _exact_weights(self) -> str:
-        """The name of the weights, before they are rounded where they are."""
+        """The name of the weights, before any rounding."""
         weights = self["weights"]
         return weights.inputs["x"] if weights.function is round_to else weights.name
 
@@ -285,17 +285,17 @@ class Plan:
         return any(node.function is round_to for node in self.nodes)
 
     def __getitem__(self, name: str) -> Node:
-        """The node of that name, or of the result of that name; raises UnknownNameError."""
+        """The node, or the result's node, of that name; raises UnknownNameError."""
         return self.by_name[self.resolve(name)]
 
     def axis_length(self, letter: str) -> int:
-        """The length of an axis, also where some nodes have it with length 1 and broadcast; 0 where none has it."""
+        """The length of an axis, even if some nodes have length 1 and broadcast; 0 if none has it."""
         return max((axis.length for node in self.nodes if (axis := node.axis(letter)) is not None), default=0)
 
     def needed_for(self, names: Iterable[str]) -> frozenset[str]:
-        """The names of the nodes that these nodes or results are computed from, and of themselves.
+        """The names of all nodes that these nodes or results need, and their own.
 
-        An inner quantity needs what its operator reads, and the inner quantities before it; an operator's result needs
+        An inner quantity needs its operator's inputs, and the inner quantities before it; an operator's result needs
         all of them.
         """
         pending, needed = [self.resolve(name) for name in names], set[str]()
@@ -311,7 +311,7 @@ class Plan:
 
     @cached_property
     def names(self) -> Sequence[str]:
-        """Every name that `resolve` knows: of results, of nodes, and of nodes in older versions."""
+        """Every name that `resolve` knows: results, nodes, and old names of nodes."""
         names = dict.fromkeys((*RESULTS, *self.results, *self.by_name, *RENAMED_STEPS))
         return [name for name in names if self.find(name) is not None]
 
@@ -319,7 +319,7 @@ class Plan:
     def parameters(self) -> Mapping[str, tuple[str, ...]]:
         """The paths of the arrays and numbers that the computation reads, by name: `w_q`, `score.sigma`.
 
-        Those of operators are also there by their own name, `sigma`, where nothing else has it.
+        Operators' ones are also there by their own name, `sigma`, if it is unique.
         """
         nodes = [node for node in self.nodes if node.stage != GRADIENT]
         paths = [path for node in nodes for path in (node.source, *node.numbers.values()) if path]
@@ -330,21 +330,21 @@ class Plan:
 
     @cached_property
     def expected_names(self) -> Sequence[str]:
-        """The names of which numbers can be expected: of results, steps and parameters, and of their gradients."""
+        """The names that can have expected numbers: results, steps and parameters, and their gradients."""
         if self.has_gradients:
             return self.names
         return list(dict.fromkeys((*self.names, *map(gradient_name, (*self.names, *self.parameters)))))
 
     @cached_property
     def gradients_of_given(self) -> tuple[str, ...]:
-        """The gradients of the arrays that were given, in the order in which the computation reads these."""
+        """The gradients of given arrays, in the order in which the computation reads them."""
         names = (gradient_name(node.name) for node in self.nodes if node.is_input)
         return tuple(name for name in names if name in self.by_name)
 
     def resolve(self, name: str) -> str:
-        """The name of a node, by its name, by the name of a result, or by its name in an older version.
+        """The name of a node, by its name, a result's name, or its old name.
 
-        Raises UnknownNameError, which suggests the nearest name, and AttnError for a result that the problem lacks.
+        Raises UnknownNameError with the nearest name, and AttnError for a result that the problem lacks.
         """
         found = self.find(name)
         if found is not None:
@@ -360,39 +360,39 @@ class Plan:
 
     @property
     def has_gradients(self) -> bool:
-        """Whether it goes on backwards, from the gradient of the output."""
+        """Whether it has a backward pass, from the gradient of the output."""
         return gradient_name(OUTPUT) in self.by_name
 
     def find(self, name: str) -> str | None:
-        """The name of the node that a name means; None where there is none."""
+        """The name of the node that a name means; None if there is none."""
         return self._node_names.get(name)
 
     @cached_property
     def _node_names(self) -> Mapping[str, str]:
-        """The name of the node that each name means; a node's own precedes a result's, and that an old one."""
+        """The name of the node that each name means; a node's own name precedes a result's, then old names."""
         names = {**RENAMED_STEPS, **self.results, **{name: name for name in self.by_name}}
         return {name: node for name, node in names.items() if node in self.by_name}
 
     def _missing_result(self, name: str) -> AttnError:
-        """The error of a result that the plan lacks: what is given instead of it, or what is missing."""
+        """The error for a result that the plan lacks, with the reason."""
         if name in self.not_selected:
-            return AttnError(f"{name} is computed only where it is selected", hint=f"select {name}")
+            return AttnError(f"{name} is computed only if it is selected", hint=f"select {name}")
         if name == LSE and self.has_weights:
             return self._missing_log_sum_exp()
         if not self.has_weights and name in TABLE_RESULTS:
             record = self["context"].record
             kept = record.name if record is not None else "a recurrence"
-            return AttnError(f"{name} is not computed: {kept} has a state in place of it", hint="leave out recurrence")
+            return AttnError(f"{name} is not computed: {kept} has a state instead", hint="leave out recurrence")
         if name == "present_state":
             return AttnError(f"{name} is not computed: there is no recurrence", hint="give recurrence, such as linear")
         table = next((table for table in TABLES if table in self.by_name and self.by_name[table].is_input), None)
         if OUTPUT in self.results or name == "present_key":
-            hint = f"give query and key in place of {table}"
+            hint = f"give query and key instead of {table}"
             return AttnError(f"{name} is not computed: {table} are given", hint=hint)
         return AttnError(f"{name} is not computed: there are no values", hint="give value")
 
     def _missing_log_sum_exp(self) -> AttnError:
-        """The error of a plan whose normalizer has no log-sum-exp, or whose weights are given."""
+        """The error if the normalizer has no log-sum-exp, or weights are given."""
         normalizers = (node.record for node in self.nodes if node.record and node.record.kind == "normalize")
         record = next(normalizers, None)
         if record is None:

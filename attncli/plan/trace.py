@@ -18,7 +18,7 @@ from attncli.problem.inputs import is_read
 from attncli.problem.labels import axis_labels
 from attncli.problem.spec import ProblemSpec
 
-# Steps of the computation that may be given: they are steps also then, and no inputs.
+# Steps of the computation that may be given: even then they count as steps, not as inputs.
 STEPS_OF_EVERY_PROBLEM = ("query", "key", "value", *TABLES)
 
 
@@ -27,8 +27,8 @@ class Step:
     """A node of the plan and its value.
 
     `value` is `function(**{argument: value of the step named}, **options)`, to the last digit unless it is a product of
-    more than 16 terms, which is summed in parts; an input and an inner quantity have no function. The last two of
-    `axes` are rows and columns, named by the legend of letters.
+    more than 16 terms, which is summed in chunks. Inputs and inner quantities have no function. The last two `axes` are
+    rows and columns, named by the legend of letters.
     """
 
     node: Node
@@ -42,7 +42,7 @@ class Step:
 
     @property
     def symbol(self) -> str:
-        """The letter it has in formulas."""
+        """Its letter in formulas."""
         return self.node.symbol
 
     @property
@@ -57,17 +57,17 @@ class Step:
 
     @property
     def stage(self) -> str:
-        """The stage of the plan that it belongs to."""
+        """Its stage of the plan."""
         return self.node.stage
 
     @property
     def function(self) -> Callable[..., Array] | None:
-        """The function that computes it from its inputs; None for what was given, and for inner quantities."""
+        """The function that computes it from its inputs; None for given arrays and inner quantities."""
         return None if self.node.is_input else self.node.function
 
     @property
     def inputs(self) -> Mapping[str, str]:
-        """The names of the steps that it is computed from, by argument of its function."""
+        """The names of its input steps, by argument of its function."""
         return self.node.inputs
 
     @property
@@ -82,7 +82,7 @@ class Step:
 
     @property
     def tapped_from(self) -> str | None:
-        """The step whose function computed this inner quantity on the way to its own result."""
+        """The step whose function computed this inner quantity."""
         return self.node.tapped_from
 
     @property
@@ -95,8 +95,8 @@ class Step:
 class Trace:
     """The steps of one computation of a problem, in order, and the labels of axes, such as queries (n) and keys (m).
 
-    `values` and `warnings` are those of the steps that were kept, by name. What is shown of them, steps and labels, is
-    made when it is asked for. Labels other than those of the problem are `given_labels`.
+    `values` and `warnings` belong to the kept steps, by name. Steps and labels are made on demand. `given_labels`
+    replace the problem's.
     """
 
     problem: ProblemSpec
@@ -112,12 +112,12 @@ class Trace:
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        """The steps that were kept, in the order of the plan."""
+        """The kept steps, in the order of the plan."""
         names = (name for name in self.plan.by_name if name in self.values)
         return tuple(Step(self.plan.by_name[name], self.values[name], self.warnings.get(name, ())) for name in names)
 
     def _has_stage(self, key: str) -> bool:
-        """Whether the problem has an operator of a stage, and reads it."""
+        """Whether the problem has and uses an operator of a stage."""
         return getattr(self.problem, key) is not None and is_read(self.problem, key)
 
     @property
@@ -127,7 +127,7 @@ class Trace:
 
     @property
     def pipeline(self) -> Mapping[str, str]:
-        """The operators of the three stages, and the position where there is one, by their keys, as far as they act."""
+        """The operators of the three stages and the position scheme, by key, if they have an effect."""
         pipeline = {key: str(getattr(self.problem, key)) for key in PIPELINE_STAGES if self._has_stage(key)}
         position = self.problem.position
         acts = position is not None and is_read(self.problem, "position")
@@ -135,12 +135,12 @@ class Trace:
 
     @property
     def selected_queries(self) -> Sequence[int] | None:
-        """The positions of the computed queries among all (q); None where all are computed."""
+        """The positions of the computed queries among all (q); None if all are computed."""
         return self.problem.selected_queries
 
     @cached_property
     def numbered_labels(self) -> Mapping[str, tuple[str, ...]]:
-        """The labels, equal ones with their number as options take them: `the#2`."""
+        """The labels, equal ones with their number, as options accept them: `the#2`."""
         numbered = {letter: number_equal_labels(labels) for letter, labels in self.labels.items()}
         if self.selected_queries is not None and "q" in numbered:
             numbered["n"] = tuple(numbered["q"][position] for position in self.selected_queries)
@@ -152,15 +152,15 @@ class Trace:
         return {step.name: step for step in self.steps}
 
     def __getitem__(self, name: str) -> Step:
-        """The step of that name, or that is the result of that name; raises UnknownNameError where it was not kept."""
+        """The step, or the result's step, of that name; raises UnknownNameError if it was not kept."""
         return self.by_name[self._kept_name(name)]
 
     def value(self, name: str) -> Array:
-        """The value of the step of that name, or that is the result of that name; raises as `trace[name]`."""
+        """The value of the step, or of the result, of that name; raises like `trace[name]`."""
         return self.values[self._kept_name(name)]
 
     def _kept_name(self, name: str) -> str:
-        """The name of the step; raises UnknownNameError where it was not kept."""
+        """The name of the step; raises UnknownNameError if it was not kept."""
         resolved = self.plan.resolve(name)
         if resolved not in self.values:
             raise UnknownNameError("result", name, self.by_name)
@@ -171,12 +171,12 @@ class Trace:
         return iter(self.steps)
 
     def __contains__(self, name: object) -> bool:
-        """Whether there is a step of that name, or that is the result of that name, and it was kept."""
+        """Whether the step, or the result, of that name was kept."""
         return isinstance(name, str) and self.plan.find(name) in self.values
 
     @property
     def given(self) -> Sequence[Step]:
-        """The steps of the inputs as the user gave them, or of their selected rows."""
+        """The steps of the given inputs, or of their selected rows."""
         return [step for step in self.steps if step.stage == GIVEN and step.name not in STEPS_OF_EVERY_PROBLEM]
 
     @property
@@ -187,11 +187,11 @@ class Trace:
 
     @property
     def notes(self) -> Sequence[str]:
-        """The notes of every step, and of what blocks compute and do not keep: warnings for the user."""
+        """The notes of every step, also of steps in blocks that are not kept: warnings for the user."""
         return [note for node in self.plan.nodes for note in self.by_name.get(node.name, node).notes]
 
     def same_as(self, name: str) -> str:
-        """What a result is where nothing makes it: "the same as scores: there is no softcap"."""
+        """The remark on a result that equals another: "the same as scores: there is no softcap"."""
         step = self.plan.results.get(name, name)
         is_same = name in RESULT_KEYS and step != name
         return f"the same as {step}: there is no {RESULT_KEYS[name]}" if is_same else ""
@@ -199,7 +199,7 @@ class Trace:
     def labels_of(self, step: Step, axis: int) -> tuple[str, ...]:
         """The labels along an axis (counted from the end): tokens, `head 0`, or the axis' letter and a number from 1.
 
-        A mask may have one row for every query, or fewer columns than there are keys.
+        A mask may have one row for every query, or fewer columns than keys.
         """
         return self._labels_of(step, axis, self.labels)
 
@@ -208,19 +208,19 @@ class Trace:
         return self._labels_of(step, axis, self.numbered_labels)
 
     def _labels_of(self, step: Step, axis: int, labels: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-        """The labels along an axis, those of tokens from a mapping; none where there is no such axis."""
+        """The labels along an axis, tokens' from a mapping; none without such an axis."""
         if -axis > len(step.axes):
             return ()
         letter = step.axes[axis]
         return labelled_axis(letter, step.value.shape[axis], labels.get(letter)).labels
 
     def labelled_axes(self, axes: Iterable[tuple[str, int]], *, are_numbered: bool = True) -> tuple[LabelledAxis, ...]:
-        """Axes, letters and lengths, with their labels; equal tokens have their number unless it is not wanted."""
+        """Axes, letters and lengths, with their labels; equal tokens have their number unless suppressed."""
         labels = self.numbered_labels if are_numbered else self.labels
         return tuple(labelled_axis(letter, size, labels.get(letter)) for letter, size in axes)
 
     def labelled(self, step: Step, positions: Mapping[str, int] | None = None) -> LabelledArray:
-        """The value of a step with its labels, or what is at some positions of it, as `value_at` has it."""
+        """The value of a step with its labels, or its entries at some positions, as in `value_at`."""
         whole = LabelledArray(step.name, step.value, self.labelled_axes(zip(step.axes, step.value.shape, strict=True)))
         return whole.take(slices_at(self, step, positions)) if positions else whole
 
@@ -228,9 +228,9 @@ class Trace:
 class RunResult:
     """The selected results of one computation, as attributes.
 
-    `result.weights` is an array [… n m] where `weights` was selected; every other name of `select` likewise. `trace`
-    has the steps, `query_tokens` and `key_tokens` the labels of the queries and keys. Raises UnknownNameError where
-    `select` has a name that is not a result, AttributeError for a result that was not selected.
+    `result.weights` is an array [… n m] if `weights` was selected; so is every other name in `select`. `trace` has the
+    steps, `query_tokens` and `key_tokens` have the labels of the queries and keys. Raises UnknownNameError if `select`
+    has an unknown name, AttributeError for a result that was not selected.
 
     >>> import attncli
     >>> result = attncli.attention([[1.0, 0.0]], [[1.0, 0.0], [1.0, 0.0]], select=("weights", "output"))
@@ -277,10 +277,10 @@ AxisPositions = dict[str, int]  # the position on each axis, by the letter of th
 
 
 def add_dependent_axes(trace: Trace, positions: AxisPositions) -> AxisPositions:
-    """The positions, with those that follow from them.
+    """The positions, and the positions that follow from them on other axes.
 
     A selected query n is a row q of its sequence; a query head h has its key head g; a key m is either the cached key p
-    or the new key k, and it is m + 1 behind a sink.
+    or the new key k, and m + 1 after a sink.
     """
     completed = dict(positions)
     if "n" in positions and trace.selected_queries is not None:
@@ -295,26 +295,26 @@ def add_dependent_axes(trace: Trace, positions: AxisPositions) -> AxisPositions:
 
 
 def value_at(trace: Trace, step: Step, positions: Mapping[str, int]) -> Array:
-    """The value of a step at some positions, whose axes are kept, of length 1; whole where the step lacks the axes."""
+    """The value of a step at some positions, whose axes stay with length 1; axes that the step lacks don't count."""
     index: tuple[slice | EllipsisType, ...] = (..., *slices_at(trace, step, positions))
-    return step.value[index]  # by the ellipsis an array, also where the step has no axes
+    return step.value[index]  # the ellipsis makes an array even of no axes
 
 
 def slices_at(trace: Trace, step: Step, positions: Mapping[str, int]) -> tuple[slice, ...]:
-    """The selected part of each axis of a step."""
+    """The selected slice of each axis of a step."""
     completed = add_dependent_axes(trace, dict(positions))
     axes = zip(step.axes, step.value.shape, strict=True)
     return tuple(slice_at(letter, size, completed) for letter, size in axes)
 
 
 def weight_rows_at(trace: Trace, positions: Mapping[str, int]) -> tuple[slice, ...]:
-    """The selected part of the axes [… n] of the rows of weights, whether or not the trace has kept the weights."""
+    """The selected slices of the weights' axes [… n], even if the trace has not kept the weights."""
     completed = add_dependent_axes(trace, dict(positions))
     return tuple(slice_at(letter, size, completed) for letter, size in trace.plan.pair_axes[:-1])
 
 
 def slice_at(letter: str, size: int, positions: AxisPositions) -> slice:
-    """The selected part of an axis; of one of length 1, which broadcasts, all of it."""
+    """The selected slice of an axis; all of it if its length is 1, which broadcasts."""
     if letter not in positions or size == 1:
         return slice(None)
     return slice(positions[letter], positions[letter] + 1)

@@ -15,10 +15,10 @@ from attncli.numbers.parsing import TypedNumber, number_hint, number_of_text
 
 @dataclass(frozen=True, eq=False)
 class ArrayOrigin:
-    """The file or option that an array was given in, and the line of each of its rows where the file has lines.
+    """The file or option of an array, and the line of each row if the file has lines.
 
-    `is_whole` says that the name reads the array, as `words.csv` or `model.safetensors#w[0:2]` does; it is not where
-    a problem's file has the numbers among its keys, and where they were changed since they were read.
+    `is_whole` says that the name reads the array, like `words.csv` or `model.safetensors#w[0:2]`. It is false if a
+    problem's file has the numbers among its keys, or if they have changed since.
     """
 
     name: str
@@ -27,7 +27,7 @@ class ArrayOrigin:
     is_whole: bool = False
 
     def path_of_row(self, row: int) -> ErrorPath:
-        """The file, and the line of a row, which is counted from 0.
+        """The file, and the line of a row, counted from 0.
 
         >>> ArrayOrigin("words.csv", (2, 3)).path_of_row(1)
         ('words.csv', 'line 3')
@@ -35,7 +35,7 @@ class ArrayOrigin:
         return (self.name, f"line {self.lines[row]}") if row < len(self.lines) else (self.name,)
 
 
-# PyTorch's tensors: without the gradients, in the memory of the CPU, and with a minus sign that was only noted applied.
+# PyTorch tensors: detached, on the CPU, and with lazy conjugation and negation resolved.
 TENSOR_METHODS = ("detach", "cpu", "resolve_neg")
 
 
@@ -45,10 +45,10 @@ def is_foreign_array(value: Any) -> bool:
 
 
 def to_numpy(value: Any) -> Array:
-    """The numbers of an array, tensor or data frame, without a copy where they are in memory already.
+    """The numbers of an array, tensor or data frame, without a copy if they are in memory.
 
-    Its library is not imported. A tensor of bfloat16 or float8 becomes float32, which holds its numbers. Raises what
-    the library does (TypeError, RuntimeError, BufferError) where NumPy has no such type, or the tensor no numbers.
+    Its library is not imported. A tensor of bfloat16 or float8 becomes float32. The library's errors (TypeError,
+    RuntimeError, BufferError) pass through if NumPy lacks the type, or the tensor has no numbers.
     """
     if isinstance(value, np.ndarray):
         return np.asarray(value)
@@ -57,7 +57,7 @@ def to_numpy(value: Any) -> Array:
         value = method() if callable(method) else value
     if type_of_tensor(value) is not None:
         value = value.float()
-    if hasattr(value, "__cuda_array_interface__") and hasattr(value, "get"):  # of CuPy, which copies where it is asked
+    if hasattr(value, "__cuda_array_interface__") and hasattr(value, "get"):  # CuPy copies only on request
         return np.asarray(value.get())
     if hasattr(value, "__array__"):
         return np.asarray(value)
@@ -65,21 +65,21 @@ def to_numpy(value: Any) -> Array:
 
 
 def type_of_tensor(value: Any) -> str | None:
-    """The type of a tensor of PyTorch's that NumPy does not have, such as bfloat16; None of any other value."""
+    """The type of a PyTorch tensor that NumPy lacks, such as bfloat16; None for any other value."""
     name = "" if isinstance(value, np.ndarray) else str(getattr(value, "dtype", "")).removeprefix("torch.")
     return name if name in HELD_AS_SINGLE and hasattr(value, "float") else None
 
 
-Index = tuple[int, ...]  # of a row or a cell, counted from 1
+Index = tuple[int, ...]  # a row or a cell, counted from 1
 ConvertCell = Callable[[Any, Any, Index, ErrorPath], Any]
 
 MAX_AXES = 8
 
 
 def nested_lists_to_array(value: Any, path: ErrorPath) -> Array:
-    """Nested lists as float64, or as booleans where all cells are true or false.
+    """Nested lists as float64, or as booleans if all cells are true or false.
 
-    Raises AttnError where a row is longer than the others, or a cell is not a number; its `subject` is the row.
+    Raises AttnError if rows differ in length, or a cell is not a number; its `subject` is the row.
 
     >>> nested_lists_to_array([[1, 2.5], [3, "Infinity"]], ("w_q",)).tolist()
     [[1.0, 2.5], [3.0, inf]]
@@ -97,7 +97,7 @@ def nested_lists_to_array(value: Any, path: ErrorPath) -> Array:
     cells = _convert_rows(value, (), path, _to_boolean if has_booleans else _to_number)
     try:
         return np.array(cells, dtype=bool if has_booleans else np.float64)
-    except ValueError:  # rows of one list are as long as each other, those of two lists need not be
+    except ValueError:  # within a list rows are equally long, but two lists may differ
         hint = "give each matrix in it as many rows and columns"
         raise AttnError("matrices of several sizes", where=path, hint=hint, subject=value) from None
 
@@ -116,7 +116,7 @@ def _plain_lists_to_array(value: Any) -> Array | None:
 
 
 def _first_cell(value: Any) -> Any:
-    """The first cell of nested lists; some list in it where they are nested too deep, or contain themselves."""
+    """The first cell of nested lists; a list if they are nested too deep, or contain themselves."""
     for _ in range(MAX_AXES):
         if isinstance(value, (list, tuple)) and value:
             value = value[0]
@@ -124,7 +124,7 @@ def _first_cell(value: Any) -> Any:
 
 
 def _convert_rows(value: Any, index: Index, path: ErrorPath, convert_cell: ConvertCell) -> list[Any]:
-    """The lists with every cell converted; raises AttnError where rows differ in length or depth."""
+    """The lists with every cell converted; raises AttnError if rows differ in length or depth."""
     if len(index) == MAX_AXES:
         raise AttnError("lists are nested too deep", where=path, subject=value)
     if any(map(is_array_with_axes, value)):
@@ -139,7 +139,7 @@ def _convert_rows(value: Any, index: Index, path: ErrorPath, convert_cell: Conve
             raise AttnError(f"{json_excerpt(row)} is not a row", where=(*path, f"row {number}"), subject=value)
         rows.append(_convert_rows(row, (*index, number), path, convert_cell))
         if _depth(rows[-1]) != _depth(rows[0]):
-            raise AttnError("is nested otherwise than row 1", where=(*path, f"row {number}"), subject=row)
+            raise AttnError("is nested differently from row 1", where=(*path, f"row {number}"), subject=row)
     lengths = [len(row) for row in rows]
     common_length = most_common(lengths)
     for number, length in enumerate(lengths, 1):
@@ -150,12 +150,12 @@ def _convert_rows(value: Any, index: Index, path: ErrorPath, convert_cell: Conve
 
 
 def is_array_with_axes(value: Any) -> bool:
-    """Whether a value is an array or tensor of any library, of one axis or more; not the class itself."""
+    """Whether a value is an array or tensor of any library, with at least one axis; not the class itself."""
     return not isinstance(value, type) and bool(getattr(value, "ndim", 0))
 
 
 def to_lists(value: Any) -> Any:
-    """The cells of an array or tensor of any library as lists; any other value as it is."""
+    """The cells of an array or tensor of any library as lists; any other value unchanged."""
     if isinstance(value, type) or not (hasattr(value, "tolist") or hasattr(value, "__array__")):
         return value
     return value.tolist() if hasattr(value, "tolist") else to_numpy(value).tolist()
@@ -167,7 +167,7 @@ def _depth(rows: list[Any]) -> int:
 
 
 def _to_number(cell: Any, row: Any, index: Index, path: ErrorPath) -> float:
-    """A cell as a float, also one written as `1/2`; what is not a number, or is beyond all floats, is refused."""
+    """A cell as a float, also one written as `1/2`; raises AttnError for anything else, or a number beyond floats."""
     number = to_python_number(cell)
     if type(number) in (int, float, TypedNumber):
         try:
@@ -183,7 +183,7 @@ def _to_number(cell: Any, row: Any, index: Index, path: ErrorPath) -> float:
 
 
 def _number_of_text(cell: str, row: Any, index: Index, path: ErrorPath) -> float | None:
-    """The number that a cell's text is, such as `nan` or `1/2`; None for other texts."""
+    """The number of a cell's text, such as `nan` or `1/2`; None for other texts."""
     try:
         return number_of_text(cell)
     except AttnError as error:
@@ -192,7 +192,7 @@ def _number_of_text(cell: str, row: Any, index: Index, path: ErrorPath) -> float
 
 
 def to_python_number(value: Any) -> Any:
-    """A scalar of NumPy's, or a tensor without axes, as a number of Python's; any other value as it is."""
+    """A NumPy scalar, or a tensor without axes, as a Python number; any other value unchanged."""
     if not hasattr(value, "dtype") or isinstance(value, type) or is_array_with_axes(value):
         return value
     kind = getattr(value.dtype, "kind", None)
@@ -216,13 +216,13 @@ def _cell_path(index: Index, path: ErrorPath) -> ErrorPath:
     return (*path, *(f"{name} {number}" for name, number in zip(names, index[-2:], strict=False)))
 
 
-AxisLabels = tuple[tuple[str, ...] | None, tuple[str, ...] | None]  # of the rows, and of the columns
+AxisLabels = tuple[tuple[str, ...] | None, tuple[str, ...] | None]  # of rows and columns
 
 
 def frame_labels(value: Any) -> AxisLabels:
-    """The labels of the rows and columns of a data frame; None for numbers, which only count, and for other values.
+    """The labels of a data frame's rows and columns; None for numbers, which only count, and for other values.
 
-    Words in the index are labels, otherwise those in the one column that has words.
+    Words in the index are labels; otherwise the words of the only column with words.
     """
     if not _is_frame(value):
         return None, None
@@ -235,7 +235,7 @@ def frame_labels(value: Any) -> AxisLabels:
 
 
 def without_label_column(value: Any) -> Any:
-    """The numbers of a data frame whose labels are a column of it, as an array; any other value as it is."""
+    """The numbers of a data frame without its column of labels, as an array; any other value unchanged."""
     label_column = _label_column(value) if _is_frame(value) else None
     if label_column is None:
         return value
@@ -256,9 +256,9 @@ def _is_frame(value: Any) -> bool:
 
 
 def _label_column(frame: Any) -> tuple[int, tuple[str, ...]] | None:
-    """The position and the words of the one column that has words; None where the index has them, or no column, or two.
+    """The position and the words of the only column with words; None if the index has words.
 
-    A frame without any other column is not a table of numbers.
+    A frame without another column is not a table of numbers.
     """
     names = list(getattr(frame, "columns", ()))
     if _words(getattr(frame, "index", None)) or len(names) < 2 or len(set(names)) < len(names):
@@ -268,12 +268,12 @@ def _label_column(frame: Any) -> tuple[int, tuple[str, ...]] | None:
 
 
 def _words_of_column(column: Any) -> tuple[str, ...] | None:
-    """The words of a column; None of one of numbers, which are not looked at one by one."""
+    """The words of a column; None for a numeric one, whose cells are not inspected."""
     return None if column.to_numpy().dtype.kind in "biufc" else _words(column)
 
 
 def _words(entries: Any) -> tuple[str, ...] | None:
-    """The entries of an index or a column where all are words; None otherwise."""
+    """The entries of an index or a column if all are words; otherwise None."""
     listed = (
         entries.to_list() if hasattr(entries, "to_list") else entries.tolist() if hasattr(entries, "tolist") else []
     )
@@ -281,16 +281,16 @@ def _words(entries: Any) -> tuple[str, ...] | None:
 
 
 def _column_labels(names: list[Any]) -> tuple[str, ...] | None:
-    """The names of columns where all are words, and not those that Polars gives to columns without a name."""
+    """The names of columns if all are words, and not Polars's names for unnamed columns."""
     are_words = names and all(isinstance(name, str) for name in names)
     return tuple(names) if are_words and names != [f"column_{at}" for at in range(len(names))] else None
 
 
 @dataclass(frozen=True, eq=False)
 class EncodedArray:
-    """An array that is mapped from its file, and the function that makes numbers of it, or of some of its rows.
+    """An array that is mapped from its file, and the function that converts it, or some of its rows, to numbers.
 
-    `dtype` is the floating type of the numbers by `base.dtypes`' names, None for integers; `origin` is where it is.
+    `dtype` is the floating type of the numbers by `base.dtypes`' names, None for integers; `origin` is its file.
     """
 
     stored: Array
@@ -309,20 +309,20 @@ class EncodedArray:
         return self.decode(self.stored[list(at)])
 
 
-# What an error calls the value that was expected.
+# The names of expected values in errors.
 MATRIX = "matrix"
 LIST_OF_NUMBERS = "list of numbers"
 FILE_HINT = "give an array; attncli.load reads a problem from files"
-MASKED_HINT = "fill them with .filled(), and give mask or key_lengths for keys that are not there"
+MASKED_HINT = "fill them with .filled(), and give mask or key_lengths for missing keys"
 
 
-# The integers in which engines keep floats that NumPy does not have, and the types that these may be.
+# The integers in which engines store floats that NumPy lacks, and the types that they may be.
 FLOATS_IN_INTEGERS: Mapping[str, tuple[str, ...]] = {"uint8": FLOAT8, "int16": (BFLOAT16,), "uint16": (BFLOAT16,)}
-LEAST_OF_FLOATS = 2**13  # the largest of 16 bits is no less where they are floats: bfloat16 has 2⁻⁶³ from there on
+LEAST_OF_FLOATS = 2**13  # integers that are floats reach it: as bfloat16 it is 2⁻⁶³
 
 
 def integers_of_bits(array: Array) -> str | None:
-    """The type of an array of integers that may be the bits of floats; None of others.
+    """The type of an array of integers that may be the bits of floats; None for others.
 
     >>> integers_of_bits(np.ones(2, np.uint8)), integers_of_bits(np.array([-7, 7], np.int16))
     ('uint8', None)
@@ -334,10 +334,10 @@ def integers_of_bits(array: Array) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class GivenArray:
-    """An array, the labels of its rows and columns where it has them, and its floating type by `base.dtypes`' names.
+    """An array, the labels of its rows and columns if any, and its floating type by `base.dtypes`' names.
 
-    `dtype` is None for text, integers and booleans: their type is that of the other arrays. `origin` is where it was
-    read. `integers` is the type in which integers were stored, where others keep the bits of a float in it.
+    `dtype` is None for text, integers and booleans, which take the other arrays' type. `origin` is its file. `integers`
+    is the stored integer type, if engines store floats in it.
     """
 
     array: Array
@@ -349,19 +349,18 @@ class GivenArray:
 
     @property
     def axis_labels(self) -> AxisLabels:
-        """The labels of the rows, and those of the columns."""
+        """The labels of the rows, and of the columns."""
         return self.labels, self.columns
 
 
 def to_array(value: Any, path: ErrorPath, noun: str = MATRIX) -> GivenArray:
     """Convert an array or tensor, a data frame, nested lists, or a mapping from labels to rows.
 
-    Arrays of floating types and of booleans stay as they are, without a copy; integers become float64. The words in
-    the index of a data frame, or in its one column of words, are its labels. Raises AttnError, which calls what was
-    expected `noun`, where a value is none of these, has masked cells, or its numbers are complex, objects or text;
-    files are not opened.
+    Arrays of floats and of booleans are returned without a copy; integers become float64. The words in a data frame's
+    index, or in its only column of words, are its labels. Raises AttnError, which calls the expected value `noun`, for
+    any other value, masked cells, and numbers that are complex, objects or text; files are not opened.
     """
-    if type(value) is np.ndarray:  # as most are: it has no labels, and is of no other library
+    if type(value) is np.ndarray:  # the common case: no labels, no other library
         return _of_numbers(value, value, path, noun)
     if isinstance(value, GivenArray):
         return value
@@ -393,13 +392,13 @@ def _labelled_rows(value: Mapping[Any, Any], path: ErrorPath, noun: str) -> Give
 
 
 def _foreign_array(value: Any, path: ErrorPath, noun: str) -> GivenArray:
-    """An array of NumPy's or of another library; without a copy where the type stays."""
+    """An array of NumPy or another library, without a copy if the type stays."""
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise AttnError("has masked cells", where=path, hint=MASKED_HINT, subject=value)
     labels, columns = frame_labels(value)
     try:
         array = to_numpy(without_label_column(value))
-    except (TypeError, RuntimeError, BufferError) as error:  # of a type that NumPy does not have, or without numbers
+    except (TypeError, RuntimeError, BufferError) as error:  # a type that NumPy lacks, or no numbers
         raise AttnError(f"can't be read ({one_line(str(error))})", where=path, subject=value) from None
     dtype = type_of_tensor(value)
     return _of_numbers(array, value, path, noun, labels, columns, dtype)
@@ -414,16 +413,16 @@ def _of_numbers(
     columns: tuple[str, ...] | None = None,
     dtype: str | None = None,
 ) -> GivenArray:
-    """The array of a value, integers as float64; raises AttnError where it has neither numbers nor booleans.
+    """The array of a value, integers as float64; raises AttnError if it has neither numbers nor booleans.
 
-    `dtype` is the type of a tensor that NumPy does not have.
+    `dtype` is a tensor's type that NumPy lacks.
     """
-    kind, name = array.dtype.kind, dtype or array.dtype.type.__name__  # longdouble by that name on every machine
-    if name in HELD_AS_SINGLE:  # of a tensor, or a type that another package has registered
+    kind, name = array.dtype.kind, dtype or array.dtype.type.__name__  # "longdouble" on every machine
+    if name in HELD_AS_SINGLE:  # a tensor's type, or one registered by another package
         return GivenArray(array.astype(np.float32), labels, name, columns=columns)
     if kind == "f":
         return GivenArray(array, labels, name, columns=columns)
-    if kind in "iu":  # in float64 products of integers don't wrap
+    if kind in "iu":  # products of integers could overflow
         return GivenArray(array.astype(np.float64), labels, columns=columns, integers=integers_of_bits(array))
     if kind != "b":
         hint = _hint_of_objects(value) if kind == "O" else None
@@ -432,8 +431,8 @@ def _of_numbers(
 
 
 def _hint_of_objects(value: Any) -> str:
-    """What makes numbers of an array of objects, or of a data frame with columns of words."""
+    """The hint for an array of objects, or for a data frame with columns of words."""
     words = columns_of_words(value)
     if words:
         return f"leave out its columns of words: {', '.join(words)}"
-    return "make numbers of its objects with .astype(float)"
+    return "convert its objects with .astype(float)"

@@ -1,6 +1,6 @@
-"""The only way to a ProblemSpec: values are converted, completed and checked, once.
+"""The only way to make a ProblemSpec: convert, complete and check values, once.
 
-given values ─ PASSES ─► values in attn's own words ─ complete ─► nothing is missing ─ check ─► ProblemSpec
+given values ─ PASSES ─► values of attn's own keys ─ complete ─► nothing is missing ─ check ─► ProblemSpec
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ from attncli.problem.tokens import TOKEN_KEYS, choose_input, embed_sentence, loo
 from attncli.problem.weights import transpose_weights
 
 NO_ORIGINS: Mapping[str, ArrayOrigin] = {}
-# The arrays whose rows (0) or columns (1) the labels of a field name; the labels of the first that has some are used.
+# The arrays whose rows (0) or columns (1) a field labels; the first array with labels sets them.
 LABELLED_AXES = {
     name: [
         (owner, field.letters.index(letter))
@@ -40,13 +40,13 @@ LABELLED_AXES = {
 def build(
     values: Mapping[str, Any], origins: Mapping[str, ArrayOrigin] = NO_ORIGINS, convention: str | None = None
 ) -> ProblemSpec:
-    """Make a problem of values by the names of its fields; None means that a field is not given.
+    """Make a problem from values by the names of its fields; None means that a field is not given.
 
-    `origins` has where fields were given; arrays that were read from files of their own know theirs. The values are
-    read as the framework of a `convention` reads them, without one as attn does.
+    `origins` says where fields were given; arrays from their own files know theirs. The values are read according to
+    the `convention`'s framework, by default attn's.
 
-    Raises AttnError whose path begins with a field's name, where a value can't be converted, is out of range, or
-    contradicts another; UnknownNameError where there is no convention of that name.
+    Raises AttnError, whose path begins with a field's name, if a value can't be converted, is out of range, or
+    contradicts another; UnknownNameError for an unknown convention.
 
     >>> spec = build({"query": [[1, 0]], "key": [[1, 0], [0, 1]], "score": {"gaussian": {"sigma": 2}}})
     >>> spec.key.shape, spec.lengths["m"], spec.key_labels
@@ -65,12 +65,12 @@ def build(
 
 
 def replace_values(spec: ProblemSpec, values: Mapping[str, Any]) -> ProblemSpec:
-    """The problem with other values of some fields, weights in_out, converted and checked as `build` does it.
+    """The problem with other values of some fields, weights in_out, converted and checked as in `build`.
 
-    Arrays that were drawn stay as they were drawn, and everything else stays. Raises AttnError as `build`.
+    Everything else stays, also drawn arrays. Raises AttnError like `build`.
     """
     kept = {name: getattr(spec, name) for name in FIELDS}
-    if not {"cu_seqlens", "cu_seqlens_k"}.isdisjoint(values):  # positions follow from these
+    if not {"cu_seqlens", "cu_seqlens_k"}.isdisjoint(values):  # they determine positions
         kept |= {"positions": None, "positions_of_queries": None}
     draft = Draft(
         {**kept, **_convert(Draft(values)).values},
@@ -82,7 +82,7 @@ def replace_values(spec: ProblemSpec, values: Mapping[str, Any]) -> ProblemSpec:
 
 
 def problems_of_other_layouts(spec: ProblemSpec) -> Iterator[ProblemSpec]:
-    """The problems with queries, keys and values read in another order of axes, where none was named and it fits."""
+    """The problems with other orders of axes of queries, keys and values that fit, if no order was named."""
     arrays = {name: getattr(spec, name) for name in laid_out(vars(spec))}
     for layout in other_layouts(arrays) if spec.layout is None and spec.convention is None else ():
         try:
@@ -92,7 +92,7 @@ def problems_of_other_layouts(spec: ProblemSpec) -> Iterator[ProblemSpec]:
 
 
 def check_name(name: str, where: str | Iterable[str] | None = None, others: Sequence[str] = ()) -> None:
-    """Raise UnknownNameError for a name that is neither a field of a problem nor one of the others."""
+    """Raise UnknownNameError for a name that is neither a problem's field nor one of the others."""
     if name not in FIELDS and name not in others:
         from attncli.problem.names_elsewhere import hint_elsewhere  # noqa: PLC0415 - only an error needs it
 
@@ -103,7 +103,7 @@ def check_name(name: str, where: str | Iterable[str] | None = None, others: Sequ
 
 
 def _convert(draft: Draft) -> Draft:
-    """Convert each value by its field's kind, and note the labels, floating types and origins of arrays.
+    """Convert each value by its field's kind, and record the labels, floating types and origins of arrays.
 
     Arrays, tensors, data frames, nested lists and generators become arrays, names with their parameters Operators.
     """
@@ -116,7 +116,7 @@ def _convert(draft: Draft) -> Draft:
             continue
         field = FIELDS[name]
         floating = floating_type(field, value)
-        if floating is not None:  # as most values are
+        if floating is not None:  # the common case
             converted[name] = value
             if field.decides_dtype:
                 dtypes[name] = floating
@@ -134,7 +134,7 @@ def _convert(draft: Draft) -> Draft:
 
 
 def _origins_of_arrays(values: Mapping[str, Any]) -> dict[str, ArrayOrigin]:
-    """Where the arrays that were read from files of their own are from, also those of operators: `score.w1`."""
+    """The origins of arrays that have their own files, also of operators' arrays: `score.w1`."""
     arrays = {name: value for name, value in values.items() if type(value) is not np.ndarray}
     if not arrays:
         return {}
@@ -149,7 +149,7 @@ def _origins_of_arrays(values: Mapping[str, Any]) -> dict[str, ArrayOrigin]:
 
 
 def _set_labels(draft: Draft) -> Draft:
-    """Set the labels that came with arrays, where they are not given."""
+    """Set missing labels from those that came with arrays."""
     values = dict(draft.values)
     labels = {name: axes for name, axes in draft.labels.items() if name in values}
     for name, axes in LABELLED_AXES.items() if labels else ():
@@ -161,7 +161,7 @@ def _set_labels(draft: Draft) -> Draft:
 
 
 def _set_dtype(draft: Draft) -> Draft:
-    """Set the common floating type of the arrays, where none is given."""
+    """Set the arrays' common floating type, unless one is given."""
     found = [dtype for name, dtype in draft.dtypes.items() if name in draft.values]
     if not found or "dtype" in draft.values:
         return draft
@@ -169,7 +169,7 @@ def _set_dtype(draft: Draft) -> Draft:
 
 
 def _set_origins(draft: Draft) -> Draft:
-    """Note the files that arrays were read from; the labels of a sentence do not say which rows of theirs are used."""
+    """Record the files of arrays; a sentence's labels don't say which rows are used."""
     origins: Mapping[str, ArrayOrigin] = {**draft.origins, **draft.array_origins}
     if draft.token_numbers is not None:
         origins = origins_of_changed(origins, [name for name in TOKEN_KEYS if FIELDS[name].is_row_table])
@@ -177,12 +177,12 @@ def _set_origins(draft: Draft) -> Draft:
 
 
 def _gather_pages(draft: Draft) -> Draft:
-    """Put the keys and values of each batch item in place of pages, where there is a page table."""
+    """With a page table, replace pages by the keys and values of each batch item."""
     return draft if draft.values.get("page_table") is None else draft.rearranged(read_pages(draft.values))
 
 
 def _apply_convention(draft: Draft) -> Draft:
-    """Put attn's own words in place of those of the convention; without one, refuse what can be read in two ways."""
+    """Translate the convention's keys to attn's; without a convention, reject ambiguous values."""
     if draft.convention is None:
         if draft.values.get("recurrence") is not None:
             check_has_one_order(draft.values)
@@ -194,19 +194,19 @@ def _apply_convention(draft: Draft) -> Draft:
 
 
 def _order_axes(draft: Draft) -> Draft:
-    """Put the axes of queries, keys and values in attn's order, where a layout says theirs."""
+    """Put the axes of queries, keys and values in attn's order, if a layout is given."""
     return draft if draft.values.get("layout") is None else draft.rearranged(read_layout(draft.values))
 
 
 def _align_packed_sequences(draft: Draft) -> Draft:
-    """Align queries of packed sequences bottom right, as kernels do, unless it is said how, or by a convention."""
+    """Align queries of packed sequences bottom right, as kernels do, unless `align` or a convention says otherwise."""
     values = draft.values
     if values.get("cu_seqlens") is None or "align" in values or draft.convention is not None:
         return draft
     return replace(draft, values={**values, "align": "bottom_right"})
 
 
-# What happens to the values that are given, in this order: each pass makes the next draft of one.
+# The steps from given values, in order: each pass turns a draft into the next one.
 PASSES: Sequence[Callable[[Draft], Draft]] = (
     _convert,
     split_sentence,
@@ -224,7 +224,7 @@ PASSES: Sequence[Callable[[Draft], Draft]] = (
 
 
 def _complete(draft: Draft) -> ProblemSpec:
-    """The problem of values in attn's own words: weights become in_out, and missing arrays and defaults are set."""
+    """The problem of attn's own keys: weights become in_out, and missing arrays and defaults are set."""
     if draft.values.get("weight_layout") == "out_in":
         draft = replace(draft, values=transpose_weights(draft.values))
     form = problem_cache.cache_key(draft.values) if not draft.unread else None
@@ -239,7 +239,7 @@ def _complete(draft: Draft) -> ProblemSpec:
 
 
 def _check(draft: Draft) -> ProblemSpec:
-    """The problem of values of which none is missing; raises AttnError where they contradict each other."""
+    """The problem of complete values; raises AttnError if they contradict each other."""
     values = with_positions(draft.values)
     check_inputs(values)
     spec = ProblemSpec(
@@ -259,12 +259,12 @@ def _check(draft: Draft) -> ProblemSpec:
     check_positions(spec, lengths)
     check_operators(spec, lengths)
     check_masks(spec, lengths)
-    _ = spec.selected_queries  # raises AttnError for a label that is not there
+    _ = spec.selected_queries  # raises AttnError for an unknown label
     return spec
 
 
 def _layout_hint(converted: Mapping[str, Any]) -> str | None:
-    """What to do where the values are not a problem, but are one with weights stored the other way."""
+    """The hint if the values fit only with weights stored the other way."""
     other = "in_out" if converted.get("weight_layout") == "out_in" else "out_in"
     transposed = transpose_weights(converted)
     weights = [name for name, value in converted.items() if transposed[name] is not value]
@@ -275,7 +275,7 @@ def _layout_hint(converted: Mapping[str, Any]) -> str | None:
 
 
 def _array_layout_hint(converted: Mapping[str, Any]) -> str | None:
-    """What to do where the values are not a problem, but are one with arrays in another order of axes."""
+    """The hint if the values fit only with arrays in another order of axes."""
     for layout in other_layouts(converted) if converted.get("layout") is None else ():
         if _is_problem(read_layout({**converted, "layout": layout})):
             return f"it fits layout {layout}, {layout_text(layout)}: give --layout {layout}"
@@ -283,7 +283,7 @@ def _array_layout_hint(converted: Mapping[str, Any]) -> str | None:
 
 
 def _is_problem(converted: Mapping[str, Any]) -> bool:
-    """Whether a problem can be made of converted values."""
+    """Whether converted values make a problem."""
     try:
         _complete(Draft(converted))
     except AttnError:

@@ -1,4 +1,4 @@
-"""Operators checked against the problem: parameters that are required, shapes of arrays, norms, positions."""
+"""Checks of operators against the problem: required parameters, shapes of arrays, norms, positions."""
 
 import math
 import re
@@ -21,7 +21,7 @@ from attncli.problem.spec import OPERATOR_FIELDS, ProblemSpec, position_axes, ro
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """What a norm is applied to: the letter of its heads, how many there are, and the features of one of them."""
+    """The rows that a norm is applied to: the letter and the number of heads, and the features of a head."""
 
     head_letter: str
     heads: int
@@ -34,9 +34,9 @@ class _Rows:
 
 
 def shape_norms(spec: ProblemSpec, lengths: Lengths) -> ProblemSpec:
-    """The problem in which vectors of norms of each head are [h d], and one of all heads together is [h·d].
+    """The problem with norms' vectors reshaped: [h d] for norms of each head, [h·d] for a norm of all heads together.
 
-    Each may be given as the other.
+    Either shape may be given.
     """
     shaped: dict[str, Any] = {}
     for key in USES:
@@ -51,7 +51,7 @@ def shape_norms(spec: ProblemSpec, lengths: Lengths) -> ProblemSpec:
 
 
 def _shaped(array: Array, is_over_all: bool, rows: _Rows | None) -> Array:
-    """An array with an axis of heads where each head is normalized, and without one where all are together."""
+    """An array with an axis of heads if each head is normalized, without one if all heads are together."""
     if rows is None or rows.heads == 1:
         return array
     if is_over_all:
@@ -60,7 +60,7 @@ def _shaped(array: Array, is_over_all: bool, rows: _Rows | None) -> Array:
 
 
 def split_parameters(spec: ProblemSpec, lengths: Lengths) -> ProblemSpec:
-    """The problem in which arrays of positions that each head has are [h …], and not [… h·d]."""
+    """The problem with position arrays of each head as [h …] instead of [… h·d]."""
     operator, heads = spec.position, spec.leading.heads
     if operator is None or heads == 1 or "d" not in lengths:
         return spec
@@ -74,10 +74,10 @@ def split_parameters(spec: ProblemSpec, lengths: Lengths) -> ProblemSpec:
 
 
 def _bind_norm(key: str, operator: Operator, spec: ProblemSpec, lengths: Lengths) -> None:
-    """Raise AttnError where an array of a norm does not fit the heads and features that it belongs to."""
+    """Raise AttnError if a norm's array does not match its heads and features."""
     for role, name, array in arrays_by_role(key, operator):
         rows = _rows(role, spec, lengths)
-        assert rows is not None  # a key that is read has something to normalize
+        assert rows is not None  # a used key has rows to normalize
         letters, bound = array_letters(key, operator, name), dict(lengths)
         owner = f"all heads together have {count_of(rows.all_features, 'feature')} ({letters[-1]})"
         bound |= {operator.record.parameter(name).letters[-1]: rows.features}
@@ -87,7 +87,7 @@ def _bind_norm(key: str, operator: Operator, spec: ProblemSpec, lengths: Lengths
 
 
 def _rows(role: str, spec: ProblemSpec, lengths: Lengths) -> _Rows | None:
-    """What a norm of a role is applied to; None where scores are given in its place."""
+    """The rows of a role's norm; None if scores are given instead."""
     layout = spec.leading
     *heads, letter = next(use.letters[role] for use in USES.values() if role in use.letters)
     features = lengths.get(letter)
@@ -98,14 +98,14 @@ def _rows(role: str, spec: ProblemSpec, lengths: Lengths) -> _Rows | None:
     if role == "context" and spec.difference is not None:
         owner = f"{features.owner}; the values of a pair have {2 * features.size} (e)"
         return _Rows("h", layout.heads // 2, Length(2 * features.size, owner, features.key))
-    if not heads:  # a sequence, of which heads are made
+    if not heads:  # a sequence, which is later split into heads
         return _Rows("h", 1, features)
     head_letter = heads[0] if layout.kv_heads < layout.heads else "h"
     return _Rows(head_letter, layout.kv_heads if head_letter == "g" else layout.heads, features)
 
 
 def check_positions(spec: ProblemSpec, lengths: Lengths) -> None:
-    """Raise AttnError where positions do not fit the rows, or lack an axis that needs them."""
+    """Raise AttnError if positions do not match the rows, or lack a required axis."""
     scheme = spec.position.record if spec.position is not None and is_read(spec, "position") else None
     reads_scale = spec.query_scale is not None and is_read(spec, "query_scale")
     if scheme is None and not reads_scale:
@@ -128,7 +128,7 @@ def check_positions(spec: ProblemSpec, lengths: Lengths) -> None:
 def _check_shape(
     spec: ProblemSpec, key: str, array: Array, letter: str, axes: PositionAxes | None, lengths: Lengths
 ) -> None:
-    """Positions are [rows] or [b rows], before them the axes of a position."""
+    """Positions must be [rows] or [b rows], after the axes of a position."""
     count, batch = lengths[letter].size, spec.leading.batch
     leading = () if axes is None else (axes.count,)
     allowed = [(*leading, count), *([(*leading, batch, count)] if batch is not None else [])]
@@ -139,22 +139,22 @@ def _check_shape(
 
 
 def _check_whole(key: str, array: Array, name: str) -> None:
-    """Positions that count rows of a table are whole numbers."""
+    """Positions that index rows of a table must be whole numbers."""
     if array.dtype.kind == "f":
         wrong = array[array != np.floor(array)][0]
         raise AttnError(f"{wrong:g} is not a whole number", where=key, hint=f"{name} has one row for each position")
 
 
 def _check_same_rows(spec: ProblemSpec, lengths: Lengths) -> None:
-    """Positions of the keys are those of the queries only where both are of one sequence."""
+    """Positions of keys serve the queries only if both come from one sequence."""
     queries, keys = lengths["n"], lengths[spec.new_key_letter]
     if spec.query_embeddings is not None or queries.size != keys.size:
-        message = f"are those of {count_of(keys.size, 'key')}, and {there_are(queries.size, 'query')}"
+        message = f"belong to {count_of(keys.size, 'key')}, and {there_are(queries.size, 'query')}"
         raise AttnError(message, where="positions", hint="give positions_of_queries too")
 
 
 def position_range(spec: ProblemSpec) -> range:
-    """The positions from the first to the last, as they are given, or those of the longest sequence after any cache."""
+    """The positions from the first to the last: given ones, or the longest sequence's after any cache."""
     given = [array for array in (spec.positions, spec.positions_of_queries) if array is not None]
     if given:
         return range(math.floor(min(x.min() for x in given)), math.ceil(max(x.max() for x in given)) + 1)
@@ -167,9 +167,9 @@ PER_HEAD_FIELDS = ("score", "context")  # the operators whose arrays may have a 
 
 
 def check_operators(spec: ProblemSpec, lengths: Lengths) -> None:
-    """Raise AttnError where an operator lacks a parameter, or does not fit what it is applied to.
+    """Raise AttnError if an operator lacks a parameter, or does not match its arguments.
 
-    An operator that nothing reads, because scores or weights are given, is not checked.
+    Unused operators (scores or weights are given) are not checked.
     """
     values = {name: getattr(spec, name) for name in OPERATOR_FIELDS}
     by_field = {name: value for name, value in values.items() if isinstance(value, Operator) and is_read(spec, name)}
@@ -195,7 +195,7 @@ def check_operators(spec: ProblemSpec, lengths: Lengths) -> None:
 
 
 def _width_of_table(spec: ProblemSpec) -> Lengths:
-    """How many features (x) a row of the table of a position scheme has, given or derived; raises AttnError without."""
+    """The width (x) of a position scheme's table, given or derived; raises AttnError without a table."""
     position = spec.position
     if position is None or position.record.acts_on != "products" or "table" not in position.record.shapes.arrays:
         hint = "give position transformer_xl, disentangled or shaw, or leave it out"
@@ -209,7 +209,7 @@ def _width_of_table(spec: ProblemSpec) -> Lengths:
 
 
 def _check_own(operator: Operator, spec: ProblemSpec, path: ErrorPath) -> None:
-    """Call the check of an operator's record, where it has one."""
+    """Call the check of an operator's record, if it has one."""
     if operator.record.check is None:
         return
     try:
@@ -221,7 +221,7 @@ def _check_own(operator: Operator, spec: ProblemSpec, path: ErrorPath) -> None:
 
 
 def _check_leaves(spec: ProblemSpec, expression: MaskExpression, lengths: Lengths) -> None:
-    """The same of each mask of an expression; an error has its column."""
+    """The same for each mask of an expression; an error has its column."""
     for leaf in expression.leaves:
         if not isinstance(leaf.value, Operator):
             continue
@@ -236,13 +236,13 @@ def _check_leaves(spec: ProblemSpec, expression: MaskExpression, lengths: Length
 
 
 def _check_operator(name: str, operator: Operator, lengths: Lengths, spec: ProblemSpec) -> None:
-    """The parameters that an operator requires are given, and its arrays fit."""
+    """The required parameters must be given, and the operator's arrays must match."""
     record = operator.record
     for parameter in record.parameters:
         _check_parameter(name, operator, parameter)
     for argument, plural in (("query", "queries"), ("key", "keys")):
         if spec.given_table is not None and argument in record.shapes.arrays:
-            message = f"{record.name} reads the {plural}, and {spec.given_table} are given in place of them"
+            message = f"{record.name} reads the {plural}, but {spec.given_table} are given instead"
             raise AttnError(message, where=name, hint=f"leave out {spec.given_table}, or choose another {name}")
     bound = dict(lengths)
     for argument, letter in (("query", "d"), ("key", "c"), ("value", "e")):
@@ -250,7 +250,7 @@ def _check_operator(name: str, operator: Operator, lengths: Lengths, spec: Probl
         if letters and letters[-1] != letter:
             own, other = lengths[letter], bound.setdefault(letters[-1], lengths[letter])
             if own.size != other.size:
-                owner = re.sub(r"\(\w\)", f"({letters[-1]})", own.owner)  # the letter that the operator has for it
+                owner = re.sub(r"\(\w\)", f"({letters[-1]})", own.owner)  # the operator's own letter
                 raise AttnError(f"{owner}; {other.owner}")
     is_out_in = spec.weight_layout == "out_in"
     leading = ("h",) if spec.leading.has_heads and name in PER_HEAD_FIELDS else ()
@@ -262,14 +262,14 @@ def _check_operator(name: str, operator: Operator, lengths: Lengths, spec: Probl
         if array.size == 0:
             raise AttnError("has no numbers", where=(name, parameter_name))
         letters = parameter.letters
-        if parameter.is_weight and is_out_in:  # an error has the rows and columns as they are stored
+        if parameter.is_weight and is_out_in:  # an error names the stored rows and columns
             letters, shape = letters[::-1], (*shape[:-2], *shape[:-3:-1])
         before = tuple(letter for letter in parameter.leading if letter != "h" or spec.leading.has_heads)
         bind_axes(bound, (name, parameter_name), letters, shape, leading=(*leading, *before))
 
 
 def _check_parameter(name: str, operator: Operator, parameter: Parameter) -> None:
-    """A required parameter is given, and an array is not a single number where it has axes."""
+    """A required parameter must be given, and an array with axes must not be a single number."""
     record = operator.record
     if parameter.required and parameter.name not in operator.given:
         value = f"{parameter.name}.csv" if parameter.kind == "array" else "2"
@@ -285,7 +285,7 @@ def _check_parameter(name: str, operator: Operator, parameter: Parameter) -> Non
 
 
 def _check_distribution(spec: ProblemSpec) -> None:
-    """A context that reads the weights as probabilities is given a distribution."""
+    """A context that reads weights as probabilities needs a distribution."""
     context, normalizer = spec.context.record, spec.normalize.record
     if not context.needs_distribution:
         return
@@ -304,7 +304,7 @@ def _check_distribution(spec: ProblemSpec) -> None:
 
 
 def _check_probabilities(context: str, weights: Array) -> None:
-    """The weights of each query are probabilities, or all 0 where it sees no key."""
+    """Each query's weights must be probabilities, or all 0 if it sees no key."""
     totals = weights.sum(axis=-1, dtype=np.float64)
     are_probabilities = (weights >= 0).all(axis=-1) & (np.isclose(totals, 1, rtol=0, atol=1e-2) | (totals == 0))
     if not are_probabilities.all():
@@ -315,7 +315,7 @@ def _check_probabilities(context: str, weights: Array) -> None:
 
 
 def _check_position(spec: ProblemSpec, position: Operator) -> None:
-    """The problem has what its position scheme acts on: embeddings, or a score that is a dot product."""
+    """The problem must have the input of its position scheme: embeddings, or a dot product as score."""
     record, score = position.record, spec.score.record
     if record.acts_on == "embeddings":
         for name in ("query", "key"):
@@ -330,7 +330,7 @@ def _check_position(spec: ProblemSpec, position: Operator) -> None:
 
 
 def _check_difference(spec: ProblemSpec) -> None:
-    """Heads are pairs, and what reads the weights of a difference is a weighted sum of values."""
+    """Heads must come in pairs, and only a weighted sum may read the weights of a difference."""
     layout = spec.leading
     for key, count, noun in (("heads", layout.heads, "head"), ("kv_heads", layout.kv_heads, "key head")):
         if count % 2:
@@ -344,22 +344,22 @@ def _check_difference(spec: ProblemSpec) -> None:
 
 
 def _check_index_rope(spec: ProblemSpec, lengths: Lengths) -> None:
-    """The indexer has as many features as rope turns, or more."""
+    """The indexer must have at least as many features as rope rotates."""
     if spec.index_rope is None or not spec.has_indexer:
         return
     rotated, features = rotated_features(spec), lengths["η"]
     if rotated > features.size:
-        message = f"rope turns {count_of(rotated, 'feature')}, the first ones of the indexer; {features.owner}"
+        message = f"rope rotates the indexer's first {count_of(rotated, 'feature')}; {features.owner}"
         raise AttnError(message, where="index_rope", hint="give rope dims, or leave index_rope out")
 
 
 def _check_mask(spec: ProblemSpec, mask: Operator) -> None:
-    """A mask operator has no table of the user's, and reads key lengths only where they are given."""
+    """A mask operator must not need a user's table, and key lengths must be given if it reads them."""
     inputs = mask.record.shapes.arrays
     if "table" in inputs:
         raise AttnError(f"{mask.record.name} needs a table of the scores' shape", where="mask", hint="give the table")
     if "key_lengths" in inputs and spec.has_length_per_query:
-        message = f"{mask.record.name} reads a length for each batch item; key_lengths has one for each query"
+        message = f"{mask.record.name} needs a length for each batch item; key_lengths has one for each query"
         raise AttnError(message, where="mask", hint="leave out mask: key_lengths hides the others by itself")
     for name, verb in (("key_lengths", "are"), ("query_key_lengths", "are"), ("key_mask", "is")):
         if name in inputs and getattr(spec, name, None) is None:

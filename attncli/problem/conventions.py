@@ -1,4 +1,4 @@
-"""Conventions: what each framework makes of the keys of a problem."""
+"""Conventions: how each framework reads the keys of a problem."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,17 +17,17 @@ from attncli.problem.spec import DEFAULTS, FIELDS, ConventionUse
 
 Window = tuple[float, float]
 
-HEADS_SECOND, HEADS_THIRD, HEADS_OF_ONE_ITEM = "bhnd", "bnhd", "nhd"  # orders of axes; the first is that of attn
+HEADS_SECOND, HEADS_THIRD, HEADS_OF_ONE_ITEM = "bhnd", "bnhd", "nhd"  # orders of axes; attn's is the first
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """What a framework makes of one word, in a sentence; where attn reads it otherwise, what that is in attn's keys.
+    """How a framework reads one word, as a sentence; and its translation to attn's keys if attn differs.
 
-    `change` makes of the word's converted value the one that attn reads so, `reorder` of the word, its array and the
-    other values that array in attn's order of axes. `keys` are in force where the word is
-    given, unless they are given themselves: only together with one of the words in `beside`, where there are any, and
-    never together with one in `not_beside`. `limit` says why the framework does not take a value, "" where it does.
+    `change` translates the word's converted value to attn's; `reorder` puts its array into attn's order of axes, given
+    the word, the array and the other values. The word's presence sets `keys`, unless they are given themselves: only
+    with one of the words in `beside`, if any, and never with one in `not_beside`. `limit` says why the framework
+    rejects a value, or "".
     """
 
     text: str
@@ -39,11 +39,11 @@ class Reading:
     limit: Callable[[Any], str] | None = None
 
     def matters(self, words: Collection[str]) -> bool:
-        """Whether its keys matter where these words are given."""
+        """Whether its keys have an effect with these words."""
         return not self.beside or not {*self.beside}.isdisjoint(words)
 
     def opponents(self, words: Collection[str]) -> Sequence[str]:
-        """Those of these words that keep its keys, which would matter, from being in force."""
+        """The words that prevent its keys, which would have an effect, from applying."""
         return [word for word in self.not_beside if word in words] if self.matters(words) else []
 
 
@@ -51,32 +51,31 @@ class Reading:
 class Convention:
     """How one framework reads the words of a problem.
 
-    `words` has what it makes of each word that it has: a key, or one operator of a key, `position alibi`. `defaults`
-    are keys in force unless they are given. Of the words in one group of `exclusive` it takes one. `layouts` are the
-    orders of the axes of its queries, keys and values: the one that has as many axes is the key `layout`, unless that
-    is given.
+    `words` has the reading of each word: a key, or one operator of a key, `position alibi`. `defaults` are keys that
+    apply unless given. It takes only one word of each group in `exclusive`. `layouts` are the orders of axes of its
+    queries, keys and values: the one with the right number of axes sets the key `layout`, unless that is given.
     """
 
     name: str
     title: str
-    version: str  # that was run, or whose documentation was read; "" of this program
+    version: str  # the version that was run, or whose documentation was read; "" for this program
     source: str
     words: Mapping[str, Reading]
     defaults: Mapping[str, Any] = field(default_factory=dict)
     exclusive: tuple[tuple[str, ...], ...] = ()
     layouts: tuple[str, ...] = (HEADS_SECOND,)
-    is_run: bool = True  # tests compare it with the framework itself; otherwise it is from the documentation
+    is_run: bool = True  # tests compare it with the framework; otherwise it comes from the documentation
 
     @property
     def evidence(self) -> str:
-        """How it is known."""
+        """The source of this knowledge."""
         if not self.version:
             return "as this program computes"
         known = "tested against" if self.is_run else "from its documentation,"
         return f"{known} version {self.version}"
 
     def reading(self, key: str, value: Any) -> Reading | None:
-        """What it makes of the value of a key; None where it has no such word."""
+        """Its reading of a key's value; None if it has no such word."""
         operator = f"{key} {value.record.name}" if isinstance(value, Operator) else key
         return self.words.get(operator, self.words.get(key))
 
@@ -96,13 +95,13 @@ def _inverted(mask: Array) -> Array:
 
 
 def _row_of_infinities(bias: Array) -> str:
-    """That every number of a row of a bias is −∞, where there is such a row; "" otherwise."""
+    """The remark on a bias with a row of −∞; otherwise ""."""
     has_row = bool(np.isneginf(bias).all(axis=-1).any())
     return "gives NaN for a row of −∞ in bias: read as a row without keys" if has_row else ""
 
 
 def with_its_own(window: Window) -> Window:
-    """The keys next to a query's own in a window whose sides count that, too; a side of 0 or without limit stays.
+    """A window without the query's own key, which its sides also count; a side of 0 or without limit stays.
 
     >>> with_its_own((3, 0))
     (2, 0)
@@ -112,13 +111,13 @@ def with_its_own(window: Window) -> Window:
 
 
 def _one_number(window: Window) -> str:
-    """That both sides of a window are one number, where they are two."""
+    """The remark on a window with two different sides, if the framework takes one number; otherwise ""."""
     left, right = window
     return "" if left == right or 0 in window else "takes one number for both sides of window: read as two"
 
 
 def _limited(window: Window) -> str:
-    """That a side of a window has a limit, where one has none."""
+    """The remark on a window with an unlimited side; otherwise ""."""
     return "has no window without a limit: read as attn reads it" if inf in window else ""
 
 
@@ -146,12 +145,12 @@ NO_OFFSET = Reading(
     not_beside=("position",),
 )
 TOKENS_FIRST = Reading("(batch, tokens, heads · features) or (batch, tokens, heads)", reorder=heads_before_tokens)
-LAYER_WEIGHTS = ("w_q", "w_k", "w_v", "w_o")  # those that the layers of frameworks have
+LAYER_WEIGHTS = ("w_q", "w_k", "w_v", "w_o")  # the weights in frameworks' layers
 OUT_IN = Reading("stored out_in, x @ W.T", keys={"weight_layout": "out_in"})
 
-# A table: a word a line would make it four times as long.
+# A table: one word per line would make it four times as long.
 # fmt: off
-# attn itself: every word that a convention may read, as it is read without one.
+# attn itself: its own reading of every word that a convention may have.
 ATTN = Convention("attn", "attn, without a convention", "", "attn list, attn show", {
         "past_key": CACHE_FIRST, "mask": ATTENDS, "key_mask": REAL_KEYS, "bias": ADDED,
         "causal": Reading("top left after any cache: query i is at new key i, unless align is given"),
@@ -198,7 +197,7 @@ XFORMERS = Convention("xformers", "xFormers xformers.ops.memory_efficient_attent
         "causal": Reading("LowerTriangularMask, top left; with a window bottom right"),
         "window": Reading(f"LocalAttentionFromBottomRightMask, bottom right, {BESIDE_ITS_OWN}", keys=AT_END),
         "scale": SCALE, "kv_heads": GROUPED,
-    }, defaults={"empty_rows": "nan"},  # of the equivalent code in its documentation; its kernels may give 0
+    }, defaults={"empty_rows": "nan"},  # as in its documentation's equivalent code; its kernels may give 0
     exclusive=(("bias", "window"),), layouts=(HEADS_THIRD,), is_run=False)
 KERAS = Convention("keras", "Keras keras.layers.MultiHeadAttention", "3.15",
     "https://keras.io/api/layers/attention_layers/multi_head_attention/", {
@@ -229,14 +228,14 @@ MLX = Convention("mlx", "MLX mlx.core.fast.scaled_dot_product_attention", "0.32"
         "kv_heads": GROUPED, "sink": Reading("sinks, one more key in the softmax, which is dropped"),
     }, defaults={"empty_rows": "uniform"}, exclusive=(("mask", "key_mask", "bias", "causal"),))
 # fmt: on
-_LIST = (ATTN, TORCH_SDPA, TORCH_MHA, ONNX, FLASH, XFORMERS, KERAS, KERAS_ATTENTION, JAX, MLX)  # that of `attn list`
+_LIST = (ATTN, TORCH_SDPA, TORCH_MHA, ONNX, FLASH, XFORMERS, KERAS, KERAS_ATTENTION, JAX, MLX)  # for `attn list`
 CONVENTIONS: Mapping[str, Convention] = {convention.name: convention for convention in _LIST}
 
 
 def find_convention(name: Any, where: str | None = None) -> Convention:
     """The convention of that name.
 
-    Raises UnknownNameError, which suggests the nearest one, and AttnError for what is not a name.
+    Raises UnknownNameError with the nearest name, and AttnError for a value that is not a name.
 
     >>> find_convention("torch-mha").words["mask"].text
     '1 or true hides'
@@ -250,7 +249,7 @@ def find_convention(name: Any, where: str | None = None) -> Convention:
 
 
 def hides(use: ConventionUse | None, key: str) -> bool:
-    """Whether the convention that a problem was read by has inverted the mask of a key.
+    """Whether a problem's convention has inverted a key's mask.
 
     >>> hides(ConventionUse("torch-mha", ""), "mask"), hides(None, "mask")
     (True, False)
@@ -260,7 +259,7 @@ def hides(use: ConventionUse | None, key: str) -> bool:
 
 
 def in_words_of(name: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """Arrays of attn by their keys as a convention has them: its masks that hide are inverted.
+    """Arrays by key in the form of a convention: masks that hide are inverted.
 
     >>> in_words_of("torch-mha", {"mask": np.array([True, False])})
     {'mask': array([False,  True])}
@@ -270,9 +269,9 @@ def in_words_of(name: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def read_words(convention: Convention, given: Mapping[str, Any]) -> tuple[dict[str, Any], ConventionUse]:
-    """The values of the fields in attn's words, of the converted values that were given, and what was made of them.
+    """Translate converted values to attn's keys, and record the changes.
 
-    A value that was given in attn's own words, such as `align`, is in force as it is.
+    A value of one of attn's own keys, such as `align`, applies unchanged.
 
     >>> values, use = read_words(find_convention("flash"), {"causal": True})
     >>> values["align"], use.changes
@@ -288,7 +287,7 @@ def read_words(convention: Convention, given: Mapping[str, Any]) -> tuple[dict[s
             continue
         has_keys = reading.matters(words) and not reading.opponents(words)
         keys = {name: new for name, new in reading.keys.items() if name not in given} if has_keys else {}
-        # A rule says what it hides; of an expression the leaves are changed that are the word.
+        # A rule is not inverted; in an expression only the word's own leaves change.
         expression = _expression_with(key, given)
         is_changed = expression is not None or not isinstance(value, (Operator, MaskExpression))
         changes_value = reading.change is not None and is_changed
@@ -297,7 +296,7 @@ def read_words(convention: Convention, given: Mapping[str, Any]) -> tuple[dict[s
         elif reading.change is not None and changes_value:
             values[key] = reading.change(value)
             if key not in given:
-                del values["mask"]  # which named the rule
+                del values["mask"]  # it named the rule
         if reading.reorder is not None:
             values[key] = reading.reorder(key, value, given)
             changes_value = values[key] is not value
@@ -313,16 +312,16 @@ def read_words(convention: Convention, given: Mapping[str, Any]) -> tuple[dict[s
     changes += tuple(
         f"{', '.join(names)}: {reading.text}"
         for reading, names in changed.items()
-        if reading.change or reading.reorder or reading.keys.items() & in_force.items()  # a later word may win
+        if reading.change or reading.reorder or reading.keys.items() & in_force.items()  # a later word may override it
     )
     remarks = tuple(_remarks(convention, words))
     return values, ConventionUse(convention.name, convention.version, changes, remarks)
 
 
 def _layout(convention: Convention, given: Mapping[str, Any]) -> str | None:
-    """The order of axes that the convention reads arrays with so many axes in; None where it is attn's own.
+    """The convention's order of axes for arrays with so many axes; None if it is attn's own.
 
-    Packed sequences, which have no batch axis, have their heads after the tokens where others have them so.
+    Packed sequences have no batch axis; their heads come after the tokens if other arrays' do.
     """
     counts, layouts = {given[name].ndim for name in laid_out(given)}, convention.layouts
     if given.get("cu_seqlens") is not None and HEADS_THIRD in layouts:
@@ -331,9 +330,9 @@ def _layout(convention: Convention, given: Mapping[str, Any]) -> str | None:
 
 
 def _with_rule_as_key(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The values where the name of a mask is the key of that name: `mask: causal` is `causal: true`.
+    """The values with a named mask as the key of that name: `mask: causal` becomes `causal: true`.
 
-    An expression stays, next to the keys of the names in it.
+    An expression stays, in addition to the keys for its names.
     """
     rule = given.get("mask")
     own = {one.record.name: _value_as_key(one) for one in operators_of_mask(rule) if one.record.name in FIELDS}
@@ -345,13 +344,13 @@ def _with_rule_as_key(given: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _value_as_key(rule: Operator) -> Any:
-    """The value that the key of a mask's name has in its place: its parameters in order, or true."""
+    """The value for the key of a mask's name: its parameters in order, or true."""
     parameters = tuple(rule.parameters[one.name] for one in rule.record.parameters)
     return to_field(FIELDS[rule.record.name], parameters or True)
 
 
 def _expression_with(key: str, given: Mapping[str, Any]) -> MaskExpression | None:
-    """The expression that a word is in: a mask of its name, or for `mask` a table; None where it is in none."""
+    """The expression that contains a word: a mask of its name, or for `mask` a table; None if none does."""
     expression = given.get("mask")
     if not isinstance(expression, MaskExpression) or (key in given and key != "mask"):
         return None
@@ -360,7 +359,7 @@ def _expression_with(key: str, given: Mapping[str, Any]) -> MaskExpression | Non
 
 
 def _with_changed_leaves(expression: MaskExpression, key: str, change: Callable[[Any], Any]) -> MaskExpression:
-    """The expression in which the tables, for the key `mask`, or the masks of a name are others."""
+    """The expression with the tables (for the key `mask`) or the masks of a name replaced."""
 
     def changed(leaf: MaskLeaf) -> Any:
         if leaf.name == TABLE:
@@ -374,22 +373,22 @@ def _with_changed_leaves(expression: MaskExpression, key: str, change: Callable[
 
 
 def _is_default(value: Any, default: Any) -> bool:
-    """Whether a value is the one that its key has where it is not given."""
+    """Whether a value is its key's default."""
     if isinstance(value, Operator) or isinstance(default, Operator):
         return not getattr(value, "arrays", None) and str(value) == str(default)
     return not hasattr(value, "shape") and bool(value == default)
 
 
 def _name(convention: Convention, key: str, value: Any) -> str:
-    """The word of a convention that a key and its value are: `position alibi`."""
+    """The word of a convention for a key and its value: `position alibi`."""
     word = f"{key} {value.record.name}" if isinstance(value, Operator) else key
     return word if word in convention.words else key
 
 
 def _remarks(convention: Convention, words: Mapping[str, Any]) -> Iterator[str]:
-    """What is read as attn reads it: words that the framework does not have, and those that it does not take together.
+    """The remarks on words that the framework lacks or can't combine, which attn reads in its own way.
 
-    Weights have no such word: what a framework without projections is given was projected before.
+    Weights cause none: the inputs of a framework without projections were projected before.
     """
     for key, value in words.items():
         reading = convention.reading(key, value)
@@ -410,7 +409,7 @@ def _remarks(convention: Convention, words: Mapping[str, Any]) -> Iterator[str]:
 
 
 def readings(convention: Convention) -> Sequence[tuple[str, str]]:
-    """The words that a convention has and what it makes of them; those that it reads alike are in one row.
+    """A convention's words and their readings; words with the same reading share a row.
 
     >>> readings(find_convention("torch-mha"))[0]
     ('mask', '1 or true hides')
@@ -425,9 +424,9 @@ def readings(convention: Convention) -> Sequence[tuple[str, str]]:
 
 
 def missing_words(convention: Convention) -> Sequence[str]:
-    """The keys of attn that a convention has no word for; weights are none where there are no projections.
+    """The keys without a word in a convention; not weights, if it has no projections.
 
-    A stage that has a default, such as softmax, is one that every framework has: it has no other.
+    A stage with a default, such as softmax, is missing only in its other operators.
 
     >>> missing_words(find_convention("torch-sdpa"))[:3]
     ['window', 'key_lengths', 'softcap']

@@ -48,33 +48,33 @@ from attncli.problem.operators import (
 from attncli.problem.tokens import to_splitter
 from attncli.problem.vocabularies import SMALL_NAME, small_vocabulary
 
-FLOATING_TYPES = frozenset(NAMES) - {*HELD_AS_SINGLE}  # of arrays of NumPy's own
-MAX_DECIMALS = 15  # of a rounded step: a number of double precision has no more
-_NO_LETTER = re.compile("[\ud800-\udfff\0]")  # in a label
+FLOATING_TYPES = frozenset(NAMES) - {*HELD_AS_SINGLE}  # of NumPy's own arrays
+MAX_DECIMALS = 15  # of a rounded step: float64 has no more
+_NO_LETTER = re.compile("[\ud800-\udfff\0]")  # not allowed in a label
 
 
 def to_field(field: Field, value: Any) -> Any:
     """Convert a value by its field's kind.
 
-    Raises AttnError whose path begins with the field's name; its `subject` is the list or mapping that is wrong.
+    Raises AttnError whose path begins with the field's name; its `subject` is the wrong list or mapping.
     """
     convert = CONVERTERS.get(field.kind)
     return to_operator(field.kind, value, (field.name,)) if convert is None else convert(field, value)
 
 
 def floating_type(field: Field, value: Any) -> str | None:
-    """The type of a value that needs no conversion: a matrix of floating-point numbers with as many axes as allowed.
+    """The type of a value that needs no conversion: a floating-point matrix with an allowed number of axes.
 
-    None of any other value.
+    None for any other value.
     """
     if type(value) is not np.ndarray or field.kind != "matrix" or value.ndim not in field.allowed_axis_counts:
         return None
-    name: str = value.dtype.type.__name__  # longdouble by that name on every machine
+    name: str = value.dtype.type.__name__  # "longdouble" on every machine
     return name if name in FLOATING_TYPES else None
 
 
 def _to_matrix(field: Field, value: Any) -> GivenArray | PendingRandom | EncodedArray:
-    """An array, or a generator where the field may be drawn; a table of rows stays as its file has it."""
+    """An array, or a generator if the field may be drawn; a table of rows stays in its file's form."""
     if isinstance(value, EncodedArray):
         _check_axis_count(len(value.shape), field, value)
         return value
@@ -82,9 +82,9 @@ def _to_matrix(field: Field, value: Any) -> GivenArray | PendingRandom | Encoded
 
 
 def _to_array(field: Field, value: Any, expected: str) -> GivenArray | PendingRandom:
-    """An array with as many axes as its field may have, or a generator where the field may be drawn.
+    """An array with an allowed number of axes, or a generator if the field may be drawn.
 
-    Booleans are refused where numbers are expected; `expected` says what to give in place of a generator.
+    Booleans are not numbers; `expected` says what to give instead of a generator.
     """
     noun = LIST_OF_NUMBERS if field.allowed_axis_counts == (1,) or field.trailing else MATRIX
     if type(value) is not np.ndarray and field.is_random_fill:
@@ -94,7 +94,7 @@ def _to_array(field: Field, value: Any, expected: str) -> GivenArray | PendingRa
         if field.is_random_fill:
             return converted
         raise AttnError("can't be drawn", where=field.name, hint=f"give {expected}", subject=value)
-    if field.name in LAID_OUT:  # as caches are
+    if field.name in LAID_OUT:  # such as caches
         check_has_no_bits(
             converted, (field.name,), lambda dtype: f'{field.name}={{"{dtype}": {{"bits": {field.name}}}}}'
         )
@@ -116,7 +116,7 @@ def _given(field: Field, value: Any, expected: str) -> Array:
 
 
 def _check_axis_count(count: int, field: Field, value: Any) -> None:
-    """Raise AttnError where an array of a field has too few or too many axes."""
+    """Raise AttnError if a field's array has too few or too many axes."""
     allowed = field.allowed_axis_counts
     if count not in allowed:
         smallest = {1: "one row of numbers", 2: "rows of numbers"}[allowed[0]]
@@ -126,12 +126,12 @@ def _check_axis_count(count: int, field: Field, value: Any) -> None:
 
 
 def _to_row(value: Any) -> Any:
-    """One number as a row of length 1; other values as they are."""
+    """A single number as a row of length 1; other values unchanged."""
     return [value] if is_number(value) else value
 
 
 def _to_mask(field: Field, value: Any) -> GivenArray | Operator | MaskExpression:
-    """A table of booleans, or of 1 and 0; the operator of a mask; or an expression of them."""
+    """A table of booleans, or of 1 and 0; a mask's operator; or an expression of them."""
     if not isinstance(value, MaskExpression):
         return _to_one_mask(field, value, (field.name,))
 
@@ -142,7 +142,7 @@ def _to_mask(field: Field, value: Any) -> GivenArray | Operator | MaskExpression
         try:
             one = _to_one_mask(field, leaf.value, path)
         except AttnError as error:
-            if error.path[: len(path)] != path:  # of a table
+            if error.path[: len(path)] != path:  # a table's error
                 error.path = (*path, *error.path[1:])
             raise
         return one.array if isinstance(one, GivenArray) else one
@@ -151,7 +151,7 @@ def _to_mask(field: Field, value: Any) -> GivenArray | Operator | MaskExpression
 
 
 def _to_one_mask(field: Field, value: Any, path: ErrorPath) -> GivenArray | Operator:
-    """A table of booleans, or of 1 and 0; or the operator of a mask."""
+    """A table of booleans, or of 1 and 0; or a mask's operator."""
     if isinstance(value, Mapping) and [*value] == [NEEDED]:
         raise AttnError(f"is needed: {value[NEEDED]}", where=path, hint="give --mask FILE, or a rule", subject=value)
     if chooses_operator("mask", value):
@@ -181,7 +181,7 @@ def _to_positions(field: Field, value: Any) -> GivenArray:
 
 
 def _to_vocabulary(field: Field, value: Any) -> dict[str, Array]:
-    """A vector for each word: by the name of a vocabulary, from a mapping or from a table with labels."""
+    """A vector for each word: a vocabulary's name, a mapping, or a table with labels."""
     if isinstance(value, str) and value == SMALL_NAME:
         return small_vocabulary()
     converted = to_array_or_generator(value, (field.name,))
@@ -208,7 +208,7 @@ def _to_decimals_of_steps(field: Field, value: Any) -> dict[str, int]:
 
 
 def _to_labels(field: Field, value: Any) -> tuple[str, ...]:
-    """Labels from a list of words or numbers, or from one of them; an array of one row is that row."""
+    """Labels from a list of words or numbers, or from a single one; an array of one row counts as that row."""
     items = to_lists(value)
     items = items if isinstance(items, (list, tuple)) else [items]
     if items is not value and len(items) == 1 and isinstance(items[0], list):  # `input_ids` of tokenizers, [1 n]
@@ -222,18 +222,18 @@ def _to_labels(field: Field, value: Any) -> tuple[str, ...]:
         raise AttnError("has no labels", where=field.name, subject=value)
     try:
         texts = list(map(str, items))
-    except ValueError:  # of an integer of many thousand digits
+    except ValueError:  # an integer of many thousand digits
         raise AttnError("a number has too many digits for a label", where=field.name, subject=value) from None
     return to_unicode_labels(texts, (field.name,), value)
 
 
 def to_unicode_labels(labels: Iterable[str], path: ErrorPath, subject: Any = None) -> tuple[str, ...]:
-    """The labels; raises AttnError for NUL and for surrogates, which UTF-8 files can't hold.
+    """The labels; raises AttnError for NUL, which ends a text in many programs, and for surrogates.
 
-    Bytes that are not UTF-8 become surrogates; NUL ends the text in many programs.
+    Bytes that are not UTF-8 become surrogates, which UTF-8 files can't hold.
     """
     checked = tuple(labels)
-    if _NO_LETTER.search("".join(checked)) is None:  # there may be very many
+    if _NO_LETTER.search("".join(checked)) is None:  # one search, since there may be very many
         return checked
     for label in checked:
         if any("\ud800" <= letter <= "\udfff" for letter in label):
@@ -244,7 +244,7 @@ def to_unicode_labels(labels: Iterable[str], path: ErrorPath, subject: Any = Non
 
 
 def labels_of_value(value: Any) -> AxisLabels:
-    """The labels of the rows and columns of an array that is not converted yet; None where it has none."""
+    """The labels of the rows and columns of an unconverted array; None if it has none."""
     if isinstance(value, GivenArray):
         return value.axis_labels
     if isinstance(value, Mapping) and not (form_of(value) or chooses_operator("generator", value)):
@@ -253,7 +253,7 @@ def labels_of_value(value: Any) -> AxisLabels:
 
 
 def _to_text(field: Field, value: Any) -> str:
-    """A text as it is."""
+    """A text, unchanged."""
     if not isinstance(value, str):
         raise AttnError(f"{repr_excerpt(value)} is not a text", where=field.name, subject=value)
     return value
@@ -271,19 +271,19 @@ def _to_counts(field: Field, value: Any) -> GivenArray:
 
 
 def _alias_of(field: Field, value: Any) -> Any:
-    """The choice that a word is an alias of; any other value as it is."""
+    """The choice for an alias; any other value unchanged."""
     return field.word_aliases.get(value, value) if isinstance(value, str) else value
 
 
 def _to_page_numbers(field: Field, value: Any) -> GivenArray:
-    """The numbers of pages, from 0, −1 where there is none; one row is that of one batch item."""
+    """The numbers of pages, from 0, with −1 for none; one row belongs to one batch item."""
     array = np.atleast_2d(_given(field, value, "numbers of pages")).astype(np.float64)
     numbers = to_counts(np.where(array == -1, 0, array), (field.name,), value)
     return GivenArray(np.where(array == -1, -1, numbers))
 
 
 def _to_sequence_bounds(field: Field, value: Any) -> GivenArray:
-    """Where each of several sequences begins, and the end of the last: integers from 0 that do not decrease."""
+    """The start of each sequence, and the end of the last: non-decreasing integers from 0."""
     bounds = _to_counts(field, value).array
     if bounds.size < 2:
         hint = "give the first row of each sequence, and the number of all rows: 0,3,5"

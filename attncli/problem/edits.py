@@ -1,4 +1,4 @@
-"""Edits: single numbers of the arrays of a problem replaced, `w_q[0,1]=3`, and the problem checked again."""
+"""Edits: replace single numbers of a problem's arrays, `w_q[0,1]=3`, and check the problem again."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -34,22 +34,21 @@ EXAMPLE = "'w_q[0,1]=3'"
 
 
 def check_has_cells(key: str, text: str = "X") -> None:
-    """Raise UnknownNameError where there is no such key, AttnError where it never holds an array.
+    """Raise UnknownNameError for an unknown key, AttnError for a key that never holds an array.
 
-    `text` is the value that it was to have, with which the option of the key is proposed.
+    `text` is the intended value; the error proposes the key's option with it.
     """
     name, dot, _ = key.partition(".")
-    if name not in RESULTS:  # some results can be given too; what a problem computes is said with what it is made of
+    if name not in RESULTS:  # some results are also keys; another error explains results that are computed
         check_name(name)
     if name in FIELDS and not dot and not FIELDS[name].is_array:
         raise _no_array(FIELDS[name], text)
 
 
 def find_array(spec: ProblemSpec, key: str) -> LabelledArray:
-    """The array of a key, as it is stored; a mask or a bias that is not given is the table that changes nothing.
+    """The array of a key, as stored; a missing mask or bias is the neutral table.
 
-    Raises UnknownNameError where there is no such key, AttnError where the problem does not have it, or does not read
-    it, or where it is not an array.
+    Raises UnknownNameError for an unknown key, AttnError if it is missing, unused, or not an array.
     """
     check_has_cells(key)
     name, dot, parameter = key.partition(".")
@@ -80,12 +79,12 @@ def find_array(spec: ProblemSpec, key: str) -> LabelledArray:
 
 
 def holds_booleans(key: str) -> bool:
-    """Whether the array of a key has truth values."""
+    """Whether the array of a key has booleans."""
     return key in FIELDS and FIELDS[key].is_boolean
 
 
 def values_with(spec: ProblemSpec, array: LabelledArray) -> dict[str, Any]:
-    """The values of the fields of a problem that differ where one of its arrays, as it is stored, has other numbers."""
+    """The fields' values that differ if one of the arrays, as stored, has other numbers."""
     name, _, parameter = array.name.partition(".")
     values = array.values
     if name == VOCABULARY:
@@ -106,7 +105,7 @@ def values_with(spec: ProblemSpec, array: LabelledArray) -> dict[str, Any]:
 
 
 def _array_of_operator(spec: ProblemSpec, name: str, operator: Any, parameter_name: str) -> LabelledArray:
-    """The array that is a parameter of an operator."""
+    """The array of an operator's parameter."""
     if not isinstance(operator, Operator):
         raise AttnError(f"{name} has no parameters")
     parameter = operator.record.parameter(parameter_name)
@@ -127,7 +126,7 @@ def _array_of_operator(spec: ProblemSpec, name: str, operator: Any, parameter_na
 
 
 def _is_inverted(spec: ProblemSpec, name: str) -> bool:
-    """Whether the user's 1 in a mask hides, by the convention of the problem."""
+    """Whether a 1 in the user's mask hides, by the problem's convention."""
     if spec.convention is None:
         return False
     from attncli.problem.conventions import hides  # noqa: PLC0415 - most problems have no convention
@@ -136,21 +135,21 @@ def _is_inverted(spec: ProblemSpec, name: str) -> bool:
 
 
 def _check_is_read(spec: ProblemSpec, name: str) -> None:
-    """Raise AttnError where nothing reads a key, because of what is given or missing."""
+    """Raise AttnError if a key is unused, with the reason."""
     if not is_read(spec, name):
         reasons = unread_keys({key: getattr(spec, key) for key in FIELDS})
         raise AttnError(f"nothing reads {name}: {reasons.get(name) or spec.not_computed[FIELDS[name].used_by]}")
 
 
 def _neutral_table(spec: ProblemSpec, field: Field) -> Array:
-    """The table of a field that changes nothing, which is what no table at all is."""
+    """The neutral table of a field, which equals no table at all."""
     sizes = {"n": spec.query_count, "m": spec.lengths["m"], "b": spec.leading.batch}
     shape = [size for letter in field.letters if (size := sizes[letter]) is not None]
     return np.full(shape, field.neutral, dtype=np.bool_ if field.is_boolean else np.float64)
 
 
 def _vocabulary_of(spec: ProblemSpec, embeddings: Array) -> dict[str, Array]:
-    """The vocabulary that gives the words of the sentence these vectors; `the#2` where the second "the" has its own."""
+    """The vocabulary for these vectors of the sentence's words; `the#2` if the second "the" has its own."""
     assert spec.sentence is not None
     assert spec.vocabulary is not None
     vocabulary = dict(spec.vocabulary)
@@ -163,13 +162,13 @@ def _vocabulary_of(spec: ProblemSpec, embeddings: Array) -> dict[str, Array]:
 
 
 def _with_vocabulary(spec: ProblemSpec, vocabulary: Mapping[str, Array]) -> dict[str, Any]:
-    """The vocabulary of a problem, and the embeddings that its sentence has by it."""
+    """The vocabulary of a problem, and its sentence's embeddings."""
     assert spec.sentence is not None
     return {VOCABULARY: vocabulary, EMBEDDINGS: embed(spec.sentence, vocabulary)[1]}
 
 
 def _no_array(field: Field, text: str) -> AttnError:
-    """The error for a key that holds no array: the option that gives it."""
+    """The error for a key without an array, with its option."""
     option = option_name(field.name)
     if field.kind == "flag":
         return AttnError(f"{field.name} is true or false", hint=f"write {option} or --no-{option.removeprefix('--')}")
@@ -179,7 +178,7 @@ def _no_array(field: Field, text: str) -> AttnError:
 
 
 def _not_given(spec: ProblemSpec, name: str) -> AttnError:
-    """The error for an array that the problem does not have: what has numbers that can be set."""
+    """The error for a missing array, with the arrays that can be set."""
     has_embeddings = spec.embeddings is not None or spec.query_embeddings is not None
     is_projected = name in ("query", "key", "value", EMBEDDINGS) and has_embeddings
     is_computed = (name in RESULTS or is_projected) and not spec.not_computed.get(name)
@@ -188,7 +187,7 @@ def _not_given(spec: ProblemSpec, name: str) -> AttnError:
 
 
 def editable_keys(spec: ProblemSpec) -> Sequence[str]:
-    """The keys of the arrays that a problem has and reads, those of operators as `score.w1`."""
+    """The keys of the arrays that a problem has and uses; an operator's are `score.w1`."""
     keys = []
     for name, field in FIELDS.items():
         value = getattr(spec, name)
@@ -203,7 +202,7 @@ def editable_keys(spec: ProblemSpec) -> Sequence[str]:
 
 @dataclass(frozen=True, eq=False)
 class EditedCell:
-    """What an edit replaced: the cell as it was named, its number before, or a list of several, and that after."""
+    """An edit's effect: the cell as named, the number (or list of numbers) before, and the number after."""
 
     cell: str
     before: Any
@@ -212,9 +211,9 @@ class EditedCell:
 
 @dataclass(frozen=True, eq=False)
 class ProblemPart:
-    """A part of a worked example: its title, what it is about, its problem, and the results that it shows.
+    """A part of a worked example: its title, its topic, its problem, and the results that it shows.
 
-    `command` has the words of the command line that gives its problem, where one does.
+    `command` has the tokens of a command line that gives its problem, if there is one.
     """
 
     title: str
@@ -226,10 +225,10 @@ class ProblemPart:
 
 @dataclass(frozen=True, eq=False)
 class EditedProblem:
-    """A problem, the same one after some edits, and what each of them replaced; without edits it is that twice.
+    """A problem before and after some edits, and their effects; without edits both are the same.
 
-    `title`, `about` and the `parts` are those of its file, where it has them; `command` has the words of the command
-    line that gives the problem, where one does.
+    `title`, `about` and `parts` come from its file, if it has them; `command` has the tokens of a command line that
+    gives the problem, if there is one.
     """
 
     before: ProblemSpec
@@ -241,17 +240,17 @@ class EditedProblem:
     command: tuple[str, ...] = ()
 
     def with_gradient(self) -> "EditedProblem":
-        """Both problems, and those of the parts, with a gradient of the output."""
+        """Both problems, and the parts' problems, with a gradient of the output."""
         parts = tuple(replace(part, problem=part.problem.with_gradient()) for part in self.parts)
         return replace(self, before=self.before.with_gradient(), after=self.after.with_gradient(), parts=parts)
 
 
 @dataclass(frozen=True, eq=False)
 class Edit:
-    """A number in place of one, or of every one of a row or column, of an array: `w_q[0,1]=3`, `w_q[*,1]=0`.
+    """A new number for a cell, a row or a column of an array: `w_q[0,1]=3`, `w_q[*,1]=0`.
 
-    `key` is that of a field that holds an array, or `score.w1` of an operator's. `index` has a label or a position for
-    each axis of the array as it is stored, or `*` for every entry. `place` is how an error names the edit.
+    `key` is a field with an array, or `score.w1` for an operator's. `index` has a label or a position for each axis of
+    the stored array, or `*` for every entry. `place` is the edit's name in errors.
     """
 
     key: str
@@ -261,17 +260,17 @@ class Edit:
 
     @property
     def cell(self) -> str:
-        """What is replaced: `w_q[0,1]`; a label with a comma is in quotes."""
+        """The edited cells: `w_q[0,1]`; a label with a comma is in quotes."""
         parts = (f'"{part}"' if "," in part else part for part in self.index)
         return f"{self.key}[{','.join(parts)}]"
 
 
 def apply_edits(spec: ProblemSpec, edits: Sequence[Edit]) -> ProblemSpec:
-    """The problem after some edits, one after the other; labels, types and where arrays were given stay.
+    """The problem after some edits, in order; labels, types and origins of arrays stay.
 
-    Arrays that were drawn are edited as they were drawn, weights as `weight_layout` stores them; a mask or a bias that
-    is not given is edited as the table that changes nothing. Raises AttnError where a key has no numbers, a cell is not
-    there, or the problem does not allow its new number.
+    Drawn arrays are edited after drawing, weights as `weight_layout` stores them; a missing mask or bias starts as the
+    neutral table. Raises AttnError if a key has no numbers, a cell does not exist, or the problem rejects its new
+    number.
 
     >>> from attncli.problem.build import build
     >>> spec = build({"query": [[1, 0]], "key": [[1, 0], [0, 1]]})
@@ -282,7 +281,7 @@ def apply_edits(spec: ProblemSpec, edits: Sequence[Edit]) -> ProblemSpec:
 
 
 def edit_problem(spec: ProblemSpec, edits: Sequence[Edit]) -> EditedProblem:
-    """The problem before and after some edits, as `apply_edits` has it, and what each of them replaced."""
+    """The problem before and after some edits, as in `apply_edits`, and their effects."""
     cells, arrays, places = list[EditedCell](), dict[str, LabelledArray](), dict[tuple[str, str], str]()
     for edit in edits:
         try:
@@ -297,13 +296,13 @@ def edit_problem(spec: ProblemSpec, edits: Sequence[Edit]) -> EditedProblem:
         places[edit.key, str(at)] = edit.place
     if {VOCABULARY, EMBEDDINGS} <= arrays.keys():
         raise AttnError(f"{EMBEDDINGS} and {VOCABULARY} are both set", hint="set numbers of one of them")
-    # A number that is not finite is traced back to where it was given; a table that was not is from the first edit.
+    # Warnings trace non-finite numbers to their origin; a table that was not given comes from the first edit.
     from_edits = (edit for edit in reversed(edits) if not isfinite(edit.value) or getattr(spec, edit.key, "") is None)
     origins = {edit.key: ArrayOrigin(edit.place, is_option=True) for edit in from_edits}
     values: dict[str, Any] = {}
     try:
         for array in arrays.values():
-            values |= values_with(replace(spec, **values), array)  # an operator may have two of the arrays
+            values |= values_with(replace(spec, **values), array)  # two of the arrays may belong to one operator
         edited = replace_values(replace(spec, origins={**spec.origins, **origins}), values)
         return EditedProblem(spec, edited, tuple(cells))
     except AttnError as error:
@@ -312,7 +311,7 @@ def edit_problem(spec: ProblemSpec, edits: Sequence[Edit]) -> EditedProblem:
 
 
 def _with_number(array: LabelledArray, at: Cells, value: float | bool) -> Array:
-    """A copy of an array with a number in some cells; truth values and counts as numbers, which are checked later."""
+    """A copy of an array with a number in some cells; booleans and counts as numbers, which are checked later."""
     missing = missing_memory(array.values.nbytes)
     if missing is not None:
         raise AttnError(f"a copy of {array.name} {missing}")
@@ -327,15 +326,15 @@ def _with_number(array: LabelledArray, at: Cells, value: float | bool) -> Array:
 
 
 def _plain(value: Any) -> Any:
-    """A number, or a list of numbers, of Python; 1 and 0 for true and false."""
+    """A Python number, or a list of numbers; 1 and 0 for true and false."""
     array = np.asarray(value)
     return (array.astype(np.int64) if array.dtype.kind == "b" else array).tolist()
 
 
 def parse_edit(text: str, option: str = "--set") -> Edit:
-    """The edit that a text is; a label with a comma is in double quotes, the number is as anywhere: `1/2`, `sqrt(2)`.
+    """Parse an edit; a label with a comma is in double quotes, the number may be `1/2` or `sqrt(2)`.
 
-    Raises AttnError, which names the option, where the text is not an edit, or its key does not hold an array.
+    Raises AttnError, which names the option, if the text is not an edit, or its key does not hold an array.
 
     >>> edit = parse_edit('embeddings["cat, the", x2]=1/2')
     >>> edit.key, edit.index, edit.value
@@ -349,7 +348,7 @@ def parse_edit(text: str, option: str = "--set") -> Edit:
 
 
 def _parse(text: str, place: str) -> Edit:
-    """The edit; errors do not have its place yet."""
+    """The edit; its errors do not name it yet."""
     cell, equals, number = text.rpartition("=")
     if not equals:
         raise AttnError("has no number", hint=f"write {FORM}, such as {EXAMPLE}")
@@ -358,15 +357,15 @@ def _parse(text: str, place: str) -> Edit:
         key = cell.strip()
         if re.fullmatch(r"[\w.]+", key):
             check_has_cells(key, number.strip())
-            raise AttnError(f"names no cell of {key}", hint=_hint_of_cell(key, number.strip()))
-        raise AttnError("names no cell", hint=f"write {FORM}, such as {EXAMPLE}")
+            raise AttnError(f"does not name a cell of {key}", hint=_hint_of_cell(key, number.strip()))
+        raise AttnError("does not name a cell", hint=f"write {FORM}, such as {EXAMPLE}")
     key = match[1].strip()
     check_has_cells(key, number.strip())
     return Edit(key, split_index(match[2], f"write {FORM}, such as {EXAMPLE}"), _number(number.strip()), place)
 
 
 def _hint_of_cell(key: str, number: str) -> str:
-    """How a cell of a key is written; of an operator's parameter, which may be one number, also how that is."""
+    """The form of a cell of a key; for an operator's parameter, which may be one number, also that form."""
     name, dot, parameter = key.partition(".")
     if not dot:
         return f"write {key}[ROW,COLUMN]=X, or {key}[POSITION]=X"

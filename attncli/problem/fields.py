@@ -1,4 +1,4 @@
-"""Fields and results: the keys of a problem, which are options and keywords of `Problem`, and what it computes."""
+"""Fields and results: the keys of a problem, which are options and keywords of `Problem`, and its results."""
 
 import re
 from collections.abc import Mapping
@@ -21,17 +21,17 @@ RESULTS = (
     "present_value",
     "present_state",
 )
-NEEDED = "needed"  # in place of a mask that the user must give: `mask: {needed: why}`
-EXPECTED = "expected"  # the key of a file that has the numbers that are expected of results
-WEIGHTS = "weights"  # the result that statistics are of
-LSE = "lse"  # of each query: the log-sum-exp of its scores, which is computed where it is selected
-CONTEXT = "context"  # of each head, before heads are merged and projected
-OUTPUT = "output"  # the answer: what an error proposes to select alone
-GRADIENT_PREFIX = "grad_"  # of the names of gradients: grad_weights is that of weights
-DIFFERENCE = "weight_difference"  # that of both maps of each pair of heads, where there is one
+NEEDED = "needed"  # instead of a mask that the user must give: `mask: {needed: why}`
+EXPECTED = "expected"  # the key in a file for expected results
+WEIGHTS = "weights"  # the result for statistics
+LSE = "lse"  # the log-sum-exp of each query's scores, computed only if selected
+CONTEXT = "context"  # each head's, before heads are merged and projected
+OUTPUT = "output"  # the final result, which errors propose to select
+GRADIENT_PREFIX = "grad_"  # of gradients' names: grad_weights is the gradient of weights
+DIFFERENCE = "weight_difference"  # of both maps of each pair of heads
 DEFAULT_SELECTION = ("scores", WEIGHTS, OUTPUT)
 
-# What is missing where a result is the one before it.
+# The missing stage if a result equals the one before it.
 RESULT_KEYS: Mapping[str, str] = {
     "capped_scores": "softcap",
     "positioned_scores": "position bias",
@@ -39,10 +39,10 @@ RESULT_KEYS: Mapping[str, str] = {
     "masked_scores": "mask",
 }
 
-# The stages that a result names as its pipeline, each by the key of its operator.
+# The stages in a result's pipeline, each by the key of its operator.
 PIPELINE_STAGES = ("score", "normalize", "difference", "context", "recurrence")
 
-# Steps that had another name up to version 0.3: `select` accepts the old name too.
+# Steps that were renamed after version 0.3: `select` also accepts the old name.
 RENAMED_STEPS: Mapping[str, str] = {
     "turned_query": "rotated_query",
     "turned_key": "rotated_key",
@@ -53,12 +53,12 @@ RENAMED_STEPS: Mapping[str, str] = {
     "asking": "selected_rows",
 }
 
-TABLES = ("scores", "weights")  # the tables that may be given, in the order of the computation
-VALUE_SOURCES = ("value", "embeddings")  # the keys that values are given by, or made of, where a table is given
+TABLES = ("scores", "weights")  # tables that may be given, in order of computation
+VALUE_SOURCES = ("value", "embeddings")  # the keys for values, or for their input, if a table is given
 
 
 def given_table(values: Mapping[str, Any]) -> str | None:
-    """The key of the table that is given, "scores" or "weights"; None where scores are computed.
+    """The key of the given table, "scores" or "weights"; None if scores are computed.
 
     >>> given_table({"scores": [[1, 2]], "value": None}), given_table({"query": [[1, 2]]})
     ('scores', None)
@@ -67,7 +67,7 @@ def given_table(values: Mapping[str, Any]) -> str | None:
 
 
 def reasons_not_computed(values: Mapping[str, Any]) -> Mapping[str, str]:
-    """Why a problem does not compute queries, scores, weights or output, for each of them that it does not compute.
+    """The reasons why a problem does not compute queries, scores, weights or output; only for those.
 
     >>> reasons_not_computed({"scores": [[1, 2]]})
     {'queries': 'scores are given', 'scores': 'scores are given', 'output': 'there are no values'}
@@ -75,7 +75,7 @@ def reasons_not_computed(values: Mapping[str, Any]) -> Mapping[str, str]:
     table, recurrence = given_table(values), values.get("recurrence")
     if table is None:
         reason = (
-            f"{recurrence.record.name} has a state in place of scores and weights"
+            f"{recurrence.record.name} has a state instead of scores and weights"
             if isinstance(recurrence, Operator)
             else ""
         )
@@ -95,11 +95,10 @@ CACHE = "The cache"
 QUERIES = "Which queries"
 GRADIENTS = "Gradients"
 
-# What `attn init` makes of a key: a line in force, a line that can be (commented out), or one that can be only with
-# another, or in place of one.
+# The line of a key in `attn init`: active, optional (commented out), or valid only with or instead of another key.
 TemplateUse = Literal["active", "optional", "together"]
 
-# The results that a problem may not compute, in order; "" of a key that every problem reads.
+# The results that a problem may not compute, in order; "" for a key that every problem uses.
 LastResult = Literal["", "queries", "scores", "weights", "output"]
 
 _BRACKETS = re.compile(r"\[(?P<inside>[^\]]*)\]")
@@ -107,35 +106,35 @@ _BRACKETS = re.compile(r"\[(?P<inside>[^\]]*)\]")
 
 @dataclass(frozen=True, eq=False)
 class Field:
-    """One field of a problem: the kind of its value, its range, its axes, its help, its panel there, an example."""
+    """One field of a problem: the kind of its value, its range, its axes, its help and help panel, an example."""
 
     name: str
-    kind: str  # one of `problem.convert`, or the kind of the operators that it names
+    kind: str  # one of `problem.convert`, or a kind of operators
     panel: str
     help: str
-    example: str  # a value in YAML, which fits the other examples
-    axes: str = ""  # the letters of an array's axes, in brackets those that it may have before, or after: "[b h] n d"
+    example: str  # a value in YAML, consistent with the other examples
+    axes: str = ""  # the letters of an array's axes, optional ones in brackets: "[b h] n d"
     template: TemplateUse = "optional"
     words: tuple[str, ...] = ()  # the choices of a word
-    word_aliases: Mapping[str, str] = field(default_factory=dict)  # other words, each with the choice that it is
-    word_meanings: tuple[str, ...] = ()  # what each choice means, where `attn show` says it
+    word_aliases: Mapping[str, str] = field(default_factory=dict)  # other words for the choices
+    word_meanings: tuple[str, ...] = ()  # the meaning of each choice, for `attn show`
     least: float | None = None  # of an integer
     above: float | None = None  # of a number
-    sizes: str = ""  # of an integer: the letters of the axes whose length it is, in brackets of drawn arrays alone
-    is_weight: bool = False  # a matrix that is multiplied from the right, stored as `weight_layout` says
+    sizes: str = ""  # of an integer: the letters of axes with this length; in brackets those of drawn arrays only
+    is_weight: bool = False  # a matrix to multiply with from the right, stored according to `weight_layout`
     is_random_fill: bool = False  # an array that may be drawn from the seed
-    is_row_table: bool = False  # a table of which only the rows that tokens or positions name are read
-    is_common: bool = False  # used most: the short help lists it
-    neutral: float | None = None  # of a table that broadcasts: the number that changes nothing, as no table at all
-    decides_dtype: bool = True  # an array whose floating type takes part in that of the computation
-    parts: tuple[str, ...] = ()  # of a packed projection whose name does not have the letters of what it packs
-    completes_mask: str = ""  # of a key that a mask reads besides its own: the key of the mask
-    says_how_given: bool = False  # how other keys are given: where they are written they have attn's own form
-    used_by: LastResult = ""  # the last result that reads it: nothing does where that is not computed
+    is_row_table: bool = False  # a table whose rows tokens or positions look up
+    is_common: bool = False  # the short help lists it
+    neutral: float | None = None  # of a table that broadcasts: the number without effect
+    decides_dtype: bool = True  # whether its floating type affects the computation's
+    parts: tuple[str, ...] = ()  # of a packed projection whose name lacks the letters of its parts
+    completes_mask: str = ""  # of a key that a mask also reads: the mask's key
+    says_how_given: bool = False  # it describes the form of other keys; written files have attn's own form
+    used_by: LastResult = ""  # the last result that reads it; unused if that is not computed
 
     @property
     def is_boolean(self) -> bool:
-        """Whether its array has truth values."""
+        """Whether its array has booleans."""
         return self.kind in ("boolean_matrix", "booleans")
 
     @property
@@ -146,29 +145,29 @@ class Field:
 
     @property
     def is_mask(self) -> bool:
-        """Whether its value is that of the mask operator of the same name."""
+        """Whether it is the key of a mask operator of the same name."""
         return self.panel == MASKS and self.kind != "word" and not self.completes_mask
 
     @cached_property
     def letters(self) -> Letters:
-        """The letters of an array's own axes, which come last."""
+        """The letters of an array's own axes."""
         return tuple(_BRACKETS.sub("", self.axes).split())
 
     @cached_property
     def leading(self) -> Letters:
-        """The letters of the axes that an array may have before its own."""
+        """The letters of optional axes before an array's own."""
         match = _BRACKETS.match(self.axes)
         return () if match is None else tuple(match["inside"].split())
 
     @cached_property
     def trailing(self) -> Letters:
-        """The letters of the axes that an array may have after its own."""
+        """The letters of optional axes after an array's own."""
         match = _BRACKETS.search(self.axes, 1)
         return () if match is None else tuple(match["inside"].split())
 
     @cached_property
     def packs(self) -> tuple[str, ...]:
-        """Of a packed projection: the keys of the arrays that it has side by side, in order."""
+        """The keys of the arrays in a packed projection, in order."""
         if self.parts:
             return self.parts
         prefix, _, letters = self.name.partition("_")
@@ -176,18 +175,18 @@ class Field:
 
     @cached_property
     def allowed_axis_counts(self) -> tuple[int, ...]:
-        """How many axes an array may have: a table that broadcasts may lack the first ones."""
+        """The allowed numbers of axes; a table that broadcasts may lack the first ones."""
         least = len(self.letters) if self.neutral is None else 1
         return tuple(range(least, len(self.leading) + len(self.letters) + len(self.trailing) + 1))
 
     @cached_property
     def checked_sizes(self) -> Letters:
-        """The letters of the axes whose length it is, in every array."""
+        """The letters of the axes with this length, in every array."""
         return tuple(_BRACKETS.sub("", self.sizes).split())
 
     @cached_property
     def drawn_sizes(self) -> Letters:
-        """The letters of the axes of drawn arrays whose length it is, where no other array says it."""
+        """The letters of drawn arrays' axes with this length, if no other array has it."""
         return tuple(self.sizes.replace("[", "").replace("]", "").split())
 
 
@@ -223,5 +222,5 @@ def weight(axes: str, help: str, used_by: LastResult = "output", **more: Any) ->
 
 
 def offset(axes: str, help: str, example: str, used_by: LastResult = "output", **more: Any) -> Any:
-    """The row of a vector that is added to what weights make, and may be drawn."""
+    """The row of a bias, which may be drawn."""
     return row("vector", PROJECTIONS, help, example, axes=axes, is_random_fill=True, used_by=used_by, **more)

@@ -1,4 +1,4 @@
-"""The keys of a problem that are used: what has to be given, what may not be given together, what nothing reads."""
+"""The keys of a problem: the required ones, those that exclude each other, and the unused ones."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -21,7 +21,7 @@ from attncli.problem.weights import (
     has_weights,
 )
 
-# The last result that a position scheme is read for, by what it acts on.
+# The last result that uses a position scheme, by what it acts on.
 LAST_RESULTS_OF_POSITIONS: Mapping[ActsOn, LastResult] = {
     "embeddings": "output",
     "query_and_key": "queries",
@@ -30,13 +30,13 @@ LAST_RESULTS_OF_POSITIONS: Mapping[ActsOn, LastResult] = {
 }
 
 
-INDEXER = ("w_q_index", "w_k_index", "w_h_index")  # the keys of the weights of an indexer
-OF_INDEXER = (*INDEXER, "k_index_norm", "index_rope", "past_index_key")  # and those that it may have besides
+INDEXER = ("w_q_index", "w_k_index", "w_h_index")  # the weights of an indexer
+OF_INDEXER = (*INDEXER, "k_index_norm", "index_rope", "past_index_key")  # and its other keys
 CHOICE = "mask that chooses keys by index scores, such as top:keys=4"
 
 
 def unread_keys(values: Mapping[str, Any]) -> dict[str, str]:
-    """Why nothing reads a key, for each key that has a value and that no result reads which is computed.
+    """The reasons why given keys are unused: no computed result reads them.
 
     >>> unread_keys({"scores": [[1, 2]], "value": [[1], [2]], "score": "dot", "scale": 2.0})
     {'score': 'scores are given'}
@@ -61,18 +61,18 @@ def unread_keys(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _unread_by_recurrence(values: Mapping[str, Any], unread: Mapping[str, str]) -> dict[str, str]:
-    """Why nothing reads a key that belongs to recurrences, or that these make needless, where that is so."""
+    """The reasons why keys of recurrences, or keys that they replace, are unused."""
     recurrence = values.get("recurrence")
     if not isinstance(recurrence, Operator):
         return {name: "there is no recurrence" for name in STATE_ARRAYS if values.get(name) is not None}
     name, reads = recurrence.record.name, recurrence.record.shapes.arrays
-    found = {key: f"{name} reads none" for key in STATE_ARRAYS if values.get(key) is not None and key not in reads}
-    reasons = {"causal": f"no token of {name} reads a later one", "context": f"{name} is in place of it"}
+    found = {key: f"{name} ignores it" for key in STATE_ARRAYS if values.get(key) is not None and key not in reads}
+    reasons = {"causal": f"no token of {name} reads a later one", "context": f"{name} replaces it"}
     return found | {key: reason for key, reason in reasons.items() if values.get(key)}
 
 
 def is_read(problem: ProblemSpec, key: str) -> bool:
-    """Whether a problem computes a result that reads a key, given or by its default."""
+    """Whether a problem computes a result that uses a key, given or by default."""
     if key == "context" and problem.recurrence is not None:
         return False
     if key == "gate" and not has_projection(vars(problem), "g"):
@@ -81,16 +81,16 @@ def is_read(problem: ProblemSpec, key: str) -> bool:
 
 
 def _used_by(name: str, value: Any) -> LastResult:
-    """The last result that a key is read for."""
+    """The last result that uses a key."""
     if name == "position" and isinstance(value, Operator) and value.record.acts_on is not None:
         return LAST_RESULTS_OF_POSITIONS[value.record.acts_on]
     return FIELDS[name].used_by
 
 
-STATE_ARRAYS = ("decay", "beta", "past_state")  # the keys of the arrays that recurrences read
+STATE_ARRAYS = ("decay", "beta", "past_state")  # arrays that recurrences read
 
-# The fields that are not used where `query` is given, or `key`, by the letter of the features that they make. Of packed
-# projections some part is not used.
+# The fields that a given `query` or `key` makes useless, by the letter of their features. Of packed projections a part
+# is useless.
 _MADE_OF = {"d": "query", "u": "query", "μ": "query", "c": "key", "e": "key", "λ": "key", "ρ": "key"}
 _MADE_OF |= {"ζ": "query", "ι": "query", "η": "key"}
 REPLACED_BY = {
@@ -101,7 +101,7 @@ REPLACED_BY = {
 
 
 def check_inputs(values: Mapping[str, Any]) -> None:
-    """Raise AttnError where there are no keys or no queries, or where a value would not be used."""
+    """Raise AttnError if there are no keys or no queries, or if a value would be unused."""
     given = {name for name, value in values.items() if value is not None}
     table = given_table(values)
     _check_selection(values, given)
@@ -119,7 +119,7 @@ def check_inputs(values: Mapping[str, Any]) -> None:
     if "recurrence" in given:
         _check_recurrence(values, given)
     if "key" not in given and "value" in given:
-        message, hint = "value is given and key is not", "give key too, or w_v in place of value"
+        message, hint = "value is given and key is not", "give key too, or w_v instead of value"
         raise AttnError(message, hint=hint, keys=("value",))
     _check_packed(given)
     _check_projected(given, REPLACED_BY)
@@ -139,15 +139,15 @@ def check_inputs(values: Mapping[str, Any]) -> None:
 
 
 def _check_packed_sequences(given: Collection[str]) -> None:
-    """Raise AttnError where packed sequences have another key that says how many keys there are of each."""
+    """Raise AttnError if packed sequences have another key with their lengths."""
     if "cu_seqlens" not in given:
         if "cu_seqlens_k" in given:
             message = "cu_seqlens_k is given without cu_seqlens"
             raise AttnError(message, where="cu_seqlens", hint="give both", keys=("cu_seqlens_k",))
         return
     for name, hint in (
-        ("key_lengths", "cu_seqlens says how long each sequence is: leave out one of them"),
-        ("past_key", "put cached keys into key, and say with cu_seqlens_k how many keys each sequence has"),
+        ("key_lengths", "cu_seqlens has the lengths of the sequences: leave out one of them"),
+        ("past_key", "put cached keys into key, and give each sequence's number of keys by cu_seqlens_k"),
     ):
         if name in given:
             message = f"cu_seqlens and {name} are both given"
@@ -155,11 +155,11 @@ def _check_packed_sequences(given: Collection[str]) -> None:
 
 
 def _check_recurrence(values: Mapping[str, Any], given: Collection[str]) -> None:
-    """Raise AttnError where a recurrence lacks an array, or has a key that asks for a table of scores."""
+    """Raise AttnError if a recurrence lacks an array, or has a key that needs a table of scores."""
     record, parameters = values["recurrence"].record, values["recurrence"].parameters
     derived = {name for name, x in record.derived.items() if x.is_needed(parameters)}
     for name in derived & set(given):
-        message = f"{name} is given, and {values['recurrence']} has its own"
+        message = f"{name} is given, but {values['recurrence']} has its own"
         raise AttnError(message, where=name, hint="leave out one of them", keys=(name, "recurrence"))
     for name in ("decay", "beta"):
         if name in record.shapes.arrays and name not in {*given, *derived}:
@@ -169,24 +169,24 @@ def _check_recurrence(values: Mapping[str, Any], given: Collection[str]) -> None
             )
     for name, hint in (
         ("past_key", "give past_state, the state after the earlier tokens"),
-        ("only", f"leave out only: the state of {record.name} is that of all tokens before"),
+        ("only", f"leave out only: the state of {record.name} comes from all earlier tokens"),
     ):
         if name in given:
-            message = f"{record.name} has a state in place of cached keys and of rows that can be left out"
+            message = f"{record.name} has a state: it has no cached keys, and can't leave out rows"
             raise AttnError(message, where=name, hint=hint, keys=(name, "recurrence"))
     if values["context"].record.name != "weighted_sum":
-        message = f"recurrence and context are both given, and {record.name} is in place of {values['context']}"
+        message = f"recurrence and context are both given, but {record.name} replaces {values['context']}"
         raise AttnError(message, where="context", hint="leave out one of them", keys=("context", "recurrence"))
     if "difference" in given:
-        message = f"{record.name} has a state in place of maps, of which one is subtracted from the other"
+        message = f"{record.name} has a state, and no maps to subtract"
         raise AttnError(message, where="difference", hint="leave out one of them", keys=("difference", "recurrence"))
     if "past_state" in given and values["recurrence"].parameters.get("normalize"):
-        message, hint = "a state does not have the sum of the keys before it", "leave out normalize or past_state"
+        message, hint = "past_state does not include the sum of the earlier keys", "leave out normalize or past_state"
         raise AttnError(message, where="past_state", hint=hint, keys=("past_state", "recurrence"))
 
 
 def _check_latents(values: Mapping[str, Any], given: Collection[str]) -> None:
-    """Raise AttnError where a latent has a bias or a norm and no weights, or weights take the sequence all the same."""
+    """Raise AttnError if a latent has a bias or a norm but no weights, or if weights project the sequence anyway."""
     for letter, name in (("μ", "q_latent"), ("λ", "kv_latent")):
         extras = [key for key in (f"b_{name}", f"{name}_norm") if key in given]
         if extras and not has_latent(values, letter):
@@ -195,10 +195,8 @@ def _check_latents(values: Mapping[str, Any], given: Collection[str]) -> None:
     for key, letter, owner in (("w_qkv", "μ", "w_q"), ("w_qkv", "λ", "w_kv"), ("w_qg", "μ", "w_q")):
         latent = next((name for name in LATENTS[letter] if name in given), None)
         if key in given and latent is not None:
-            message = f"{key} is multiplied by embeddings, and {latent} makes a latent of them"
-            raise AttnError(
-                message, where=key, hint=f"give {owner}, which the latent is multiplied by", keys=(key, latent)
-            )
+            message = f"{key} projects embeddings, but {latent} makes a latent of them"
+            raise AttnError(message, where=key, hint=f"give {owner}, which projects the latent", keys=(key, latent))
     if not any(name in given for name in ROPE_WEIGHTS):
         if "b_k_rope" in given:
             raise AttnError(
@@ -207,13 +205,13 @@ def _check_latents(values: Mapping[str, Any], given: Collection[str]) -> None:
         return
     norm = values["qk_norm"]
     if norm is not None and not is_after_rope(norm):
-        message = "the last features of each key are those of one that all heads share"
+        message = "all heads share the last features of each key"
         hint = "qk_norm with when=after_rope normalizes each head's key as a whole"
         raise AttnError(message, where="qk_norm", hint=hint, keys=("qk_norm",))
 
 
 def _check_selection(values: Mapping[str, Any], given: Collection[str]) -> None:
-    """Raise AttnError where an indexer lacks something, or keys are chosen by scores that nothing makes."""
+    """Raise AttnError if an indexer is incomplete, or a mask chooses keys by missing scores."""
     indexer = [name for name in INDEXER if name in given]
     owner = next((name for name in OF_INDEXER if name in given), "")
     missing = next((name for name in INDEXER if name not in given), "")
@@ -221,14 +219,14 @@ def _check_selection(values: Mapping[str, Any], given: Collection[str]) -> None:
         message, hint = f"{owner} is given without {missing}", f"an indexer has {join_words(INDEXER)}"
         raise AttnError(message, where=owner, hint=hint, keys=(owner,))
     if indexer and "index_scores" in given:
-        message, keys = f"index_scores are given, and {owner} makes others", ("index_scores", owner)
+        message, keys = f"index_scores are given, but {owner} would compute others", ("index_scores", owner)
         raise AttnError(message, where="index_scores", hint="leave out one of the two", keys=keys)
     if reads_index_scores(values["mask"]) and not indexer and "index_scores" not in given:
         hint = f"give index_scores, or {join_words(INDEXER)}"
-        raise AttnError("top chooses keys by index scores, and there are none", where="mask", hint=hint, keys=("mask",))
+        raise AttnError("top chooses keys by index scores, which are missing", where="mask", hint=hint, keys=("mask",))
     position = values["position"]
     if "index_rope" in given and (position is None or position.record.name != "rope"):
-        message = "index_rope turns the indexer's features as rope does, and there is no rope"
+        message = "index_rope rotates the indexer's features by rope, but there is no rope"
         hint = "give position rope, or leave it out"
         raise AttnError(message, where="index_rope", hint=hint, keys=("index_rope", "position"))
     past = [name for name in ("past_key", "past_index_key") if name in given]
@@ -239,12 +237,12 @@ def _check_selection(values: Mapping[str, Any], given: Collection[str]) -> None:
 
 
 def _sequence(given: Collection[str]) -> str:
-    """The key of the array that the user gave, or named, for the embeddings."""
+    """The key with the user's input for the embeddings."""
     return next(name for name in ("residual", "token_table", "embeddings") if name in given)
 
 
 def _check_projected(given: Collection[str], replaced_by: Mapping[str, str]) -> None:
-    """Raise AttnError where an array would not be used, because what is made of it is given."""
+    """Raise AttnError if an array would be unused because its result is given."""
     own = [(name, name, replacement) for name, replacement in replaced_by.items()]
     packed = [(f"{part} of {name}", name, part) for name, parts in PACKED.items() for part in parts]
     for what, name, replacement in own + [(what, name, replaced_by.get(part, "")) for what, name, part in packed]:
@@ -252,13 +250,13 @@ def _check_projected(given: Collection[str], replaced_by: Mapping[str, str]) -> 
             raise AttnError(
                 f"{replacement} is already projected, so {what} would not be used",
                 where=name,
-                hint=f"leave out {name}, or give embeddings in place of {replacement}",
+                hint=f"leave out {name}, or give embeddings instead of {replacement}",
                 keys=(name, replacement),
             )
 
 
 def _check_packed(given: Collection[str]) -> None:
-    """Raise AttnError where one array is given twice, by itself and in a packed one, or in two packed ones."""
+    """Raise AttnError if an array is given twice: alone and packed, or in two packed arrays."""
     owners: dict[str, str] = {}
     for name, parts in [*PACKED.items(), *((name, (name,)) for name in given if name not in PACKED)]:
         if name not in given:
@@ -266,23 +264,23 @@ def _check_packed(given: Collection[str]) -> None:
         for part in parts:
             owner = owners.setdefault(part, name)
             if owner != name:
-                message = f"{owner} has {part} in it, so {name} would not be used"
+                message = f"{owner} includes {part}, so {name} would not be used"
                 raise AttnError(message, where=name, hint=f"leave out {name} or {owner}", keys=(name, owner))
 
 
 def _check_inputs_with_table(table: str, given: set[str]) -> None:
-    """Raise AttnError where an array would not be used with given scores or weights, or there is nothing to compute.
+    """Raise AttnError if given scores or weights make an array useless, or leave nothing to compute.
 
-    Operators, numbers and masks that make the table are not errors: nothing reads them, as a warning says.
+    Unused operators, numbers and masks only cause a warning.
     """
     if given.issuperset(TABLES):
-        message = "scores and weights are both given, and weights are made of scores"
+        message = "scores and weights are both given, but weights follow from scores"
         hint = "leave out one of them; attn check PROBLEM --against FILE compares a file of results"
         raise AttnError(message, where="weights", hint=hint, keys=TABLES)
     for name in given:
         field = FIELDS[name]
         if field.kind in ("matrix", "vector") and field.used_by == "queries":
-            message = f"{table} are given in place of what makes them, so {name} would not be used"
+            message = f"{table} are given, so {name} would not be used"
             hint = f"leave out {name} or {table}; give numbers to compare with under expected"
             raise AttnError(message, where=name, hint=hint, keys=(name, table))
     _check_packed(given)

@@ -1,4 +1,4 @@
-"""The labels of a problem's arrays: the letters of their axes, and what the entries along each are called."""
+"""The labels of a problem's arrays: the letters of their axes, and the names of the entries along each."""
 
 from dataclasses import replace
 
@@ -11,11 +11,11 @@ from attncli.problem.recurrences import state_array_letters
 from attncli.problem.spec import ProblemSpec, position_axes
 from attncli.problem.weights import PACKED, columns_letter, labels_of_packed, letters_of
 
-PACKED_LETTERS = tuple({key[-1]: None for keys in PACKED.values() for key in keys})  # of the labels of their columns
+PACKED_LETTERS = tuple({key[-1]: None for keys in PACKED.values() for key in keys})  # for the labels of their columns
 
 
 def axis_name(position: int, count: int, letter: str) -> str:
-    """The name of an axis in messages, counted from the first: a row, a column, or the noun of its letter.
+    """The name of an axis, counted from the first, for messages: a row, a column, or the noun of its letter.
 
     >>> axis_name(0, 2, "x"), axis_name(1, 2, "d"), axis_name(0, 1, "d"), axis_name(0, 3, "b")
     ('row', 'column', 'number', 'batch item')
@@ -30,7 +30,7 @@ def axis_name(position: int, count: int, letter: str) -> str:
 def labelled_array(
     spec: ProblemSpec, key: str, values: Array, letters: Letters, *, is_transposed: bool = False
 ) -> LabelledArray:
-    """An array with the axes of its letters, those of a transposed one in the order in which it is stored."""
+    """An array with its axes by letter; a transposed one keeps its stored order."""
     if is_transposed:
         letters = (*letters[:-2], *letters[:-3:-1])
     axes = (_axis(spec, letter, size) for letter, size in zip(letters, values.shape, strict=True))
@@ -39,7 +39,7 @@ def labelled_array(
 
 
 def letters_of_field(spec: ProblemSpec, field: Field, array: Array) -> Letters:
-    """The letters of the axes of a field's array: those of batch items and heads, and its own as far as it has them."""
+    """The letters of the axes of a field's array: batch items and heads, and its own, as far as it has them."""
     own = letters_of(vars(spec), field.name)
     if field.packs:
         return (*own[:-1], columns_letter(spec, field.name))
@@ -55,11 +55,11 @@ def letters_of_field(spec: ProblemSpec, field: Field, array: Array) -> Letters:
 
 
 def _axis(spec: ProblemSpec, letter: str, size: int) -> LabelledAxis:
-    """An axis of a letter: of queries and keys by their labels, of others by letters and numbers.
+    """An axis by its letter: queries and keys have labels, other entries letters and numbers.
 
-    An axis may be called by the letter of the field and by that which plans print: the features of keys that are
-    compared with those of queries have their letter, features that queries are projected from are those of the first
-    sequence where there is no second one, and those of heads side by side are value features.
+    An axis may have the field's letter and the one that plans print. Key features that are compared with query features
+    have the queries' letter. Without a second sequence, queries are projected from the first one's features. Features
+    of heads side by side are value features.
     """
     tokens = axis_labels(spec).get("q" if letter == "n" else letter)
     printed = {"h·e": "e", "c": spec.key_feature_letter, "y": "x" if spec.query_embeddings is None else "y"}
@@ -70,7 +70,7 @@ def _axis(spec: ProblemSpec, letter: str, size: int) -> LabelledAxis:
 
 
 def axis_labels(spec: ProblemSpec) -> dict[str, tuple[str, ...]]:
-    """The names of the entries along axes, by letter: of queries and keys, of a vocabulary (v), of packed columns."""
+    """The names of entries by the axis's letter: queries, keys, a vocabulary (v), packed columns."""
     keys, past = spec.key_labels, spec.past_count
     labels = {
         "n": spec.selected_query_labels,

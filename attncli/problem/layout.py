@@ -1,4 +1,4 @@
-"""Layouts: the axes before those of queries and keys, and the order in which arrays are given."""
+"""Layouts: the axes before queries and keys, and the order of axes in given arrays."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from attncli.base.text import count_of
 from attncli.problem.fields import TABLES, VALUE_SOURCES, Field, given_table
 from attncli.problem.numbers import to_integer
 
-# Orders of the axes of queries, keys and values by the letters of batch items, heads, tokens and features, attn's own
-# first; without heads these are side by side in the features. A framework that has the order, where one is known by it.
+# Orders of the axes of queries, keys and values, by the letters of batch items, heads, tokens and features; attn's own
+# is the first. Without an axis of heads, heads are side by side in the features. With typical frameworks.
 ARRAY_LAYOUTS: Mapping[str, str] = {
     "bhnd": "PyTorch's scaled_dot_product_attention, ONNX, MLX; read so without layout",
     "bnhd": "FlashAttention, JAX, xFormers, Keras",
@@ -22,16 +22,16 @@ ARRAY_LAYOUTS: Mapping[str, str] = {
     "bnd": "heads side by side in the features; read so without layout",
     "nbd": "torch.nn.MultiheadAttention without batch_first",
 }
-# The same orders with other letters for tokens: Transformer Engine's bshd, sbhd and thd.
+# The same orders with other letters for tokens, such as Transformer Engine's bshd, sbhd and thd.
 LAYOUTS_ELSEWHERE = {layout.replace("n", letter): layout for layout in ARRAY_LAYOUTS for letter in "st"}
-INDEX_SCORES = "index_scores"  # of three axes the first is that of batch items, as an indexer has it
+INDEX_SCORES = "index_scores"  # of three axes the first is batch items, as in an indexer
 OWN_LAYOUTS = ("bhnd", "bnd")
-LAID_OUT = ("query", "key", "value", "past_key", "past_value")  # the arrays that are given in an order of axes
-PAGED = ("key", "value")  # those that are pages where a page table says whose
+LAID_OUT = ("query", "key", "value", "past_key", "past_value")  # arrays with an order of axes
+PAGED = ("key", "value")  # pages, if there is a page table
 _AXES = {"b": "batch", "n": "tokens", "h": "heads", "d": "features"}
 SEQUENCES = ("query", "key", "value", "residual", "embeddings", "query_embeddings")
 
-ALL = "all"  # positions of an axis
+ALL = "all"  # all positions of an axis
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,15 @@ class Layout:
     """The axes before queries [n d] and keys [m c].
 
     `batch` is the number of batch items (None without a batch axis), `heads` and `kv_heads` are the numbers of query
-    heads and of key heads. With `has_input_head_axis` the inputs are [b h n d]; else several heads are side by side
-    among the features, [b n h·d].
+    heads and of key heads. With `has_input_head_axis` the inputs are [b h n d]; otherwise heads are side by side, [b n
+    h·d].
     """
 
     batch: int | None
     heads: int
     kv_heads: int
     has_input_head_axis: bool
-    new_key_letter: str  # of the keys that are given or projected: m, or k where others are cached
+    new_key_letter: str  # of given or projected keys: m, or k if others are cached
 
     @property
     def has_heads(self) -> bool:
@@ -56,25 +56,25 @@ class Layout:
 
     @property
     def splits_heads(self) -> bool:
-        """Whether heads are split off the features of the inputs."""
+        """Whether the inputs' features must be split into heads."""
         return self.has_heads and not self.has_input_head_axis
 
     @property
     def batch_axes(self) -> Letters:
-        """The axes of batch items: ("b",), or () where there are none."""
+        """The axes of batch items: ("b",), or () without a batch axis."""
         return () if self.batch is None else ("b",)
 
     @property
     def score_axes(self) -> Letters:
-        """The axes before those of scores [… n m]."""
+        """The axes before scores [… n m]."""
         return (*self.batch_axes, "h") if self.has_heads else self.batch_axes
 
     def with_kv_heads(self, letters: Letters) -> Letters:
-        """The same axes for keys and values: key heads (g) in place of query heads (h) where they are fewer."""
+        """The same axes for keys and values: key heads (g) instead of query heads (h) if they are fewer."""
         return tuple("g" if letter == "h" and self.kv_heads < self.heads else letter for letter in letters)
 
     def letters(self, field: Field, count: int) -> Letters:
-        """The letters of the axes of a key's array that has `count` axes.
+        """The letters of a key's array with `count` axes.
 
         >>> Layout(2, 4, 1, False, "k").letters(Field("past_key", "matrix", "", "", "", axes="[b h] p c"), 4)
         ('b', 'g', 'p', 'c')
@@ -86,7 +86,7 @@ class Layout:
             is_item_first = not self.has_heads or field.name == INDEX_SCORES
             are_of_items = count == 3 and is_item_first and self.batch is not None
             return ("b", "n", "m") if are_of_items else ("b", "h", "n", "m")[-count:]
-        if field.trailing and field.leading:  # of each token of each head, or of each of its features
+        if field.trailing and field.leading:  # for each token of each head, or each of its features
             return (*self.score_axes, *own, *field.trailing)[: max(count, len(self.score_axes) + 1)][-count:]
         if field.trailing:
             return (*own, *field.trailing)[:count]
@@ -108,7 +108,7 @@ def layout_text(layout: str) -> str:
 
 
 def in_own_order(array: Array, layout: str) -> Array:
-    """An array with its axes in attn's order, [b h n d] or [b n h·d]: a batch of one where it has no batch axis.
+    """An array with its axes in attn's order, [b h n d] or [b n h·d]: a batch of one if it has no batch axis.
 
     >>> import numpy as np
     >>> in_own_order(np.zeros((2, 5, 3)), "nhd").shape, in_own_order(np.zeros((2, 5, 3)), "nbd").shape
@@ -120,7 +120,7 @@ def in_own_order(array: Array, layout: str) -> Array:
 
 
 def as_given(array: Array, layout: str | None) -> Array:
-    """An array in attn's order of axes in the order that a layout says: what `in_own_order` reads.
+    """An array in the order of axes of a layout, the inverse of `in_own_order`.
 
     >>> import numpy as np
     >>> as_given(np.zeros((1, 5, 2, 3)), "nhd").shape, as_given(np.zeros((5, 2, 3)), None).shape
@@ -134,15 +134,15 @@ def as_given(array: Array, layout: str | None) -> Array:
 
 
 def laid_out(values: Mapping[str, Any]) -> list[str]:
-    """The names of the arrays among the values of a problem that are given in an order of axes, which pages are not."""
+    """The names of a problem's arrays that have an order of axes; pages do not."""
     paged = PAGED if values.get("page_table") is not None else ()
     return [name for name in LAID_OUT if getattr(values.get(name), "ndim", 0) and name not in paged]
 
 
 def read_layout(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a problem with queries, keys and values in attn's order of axes, by the key `layout`.
+    """The values of a problem with queries, keys and values in attn's order of axes, from the key `layout`.
 
-    Raises AttnError where an array has not as many axes as the layout.
+    Raises AttnError if an array does not have as many axes as the layout.
     """
     read: dict[str, Any] = dict(values)
     layout: str = read.get("layout") or ""
@@ -157,14 +157,14 @@ def read_layout(values: Mapping[str, Any]) -> dict[str, Any]:
             read[name] = in_own_order(values[name], layout)
     gradient, is_projected = read.get("grad_output"), any(read.get(name) is not None for name in ("w_o", "b_o"))
     if layout and not is_projected and gradient is not None and gradient.ndim == len(layout):
-        read["grad_output"] = in_own_order(gradient, layout)  # of an output with heads apart, as queries have them
+        read["grad_output"] = in_own_order(gradient, layout)  # of an output with an axis of heads, like queries
     return read
 
 
 def other_layouts(values: Mapping[str, Any]) -> list[str]:
-    """The orders of axes, other than attn's, that queries, keys and values may have by how many axes they have.
+    """The orders of axes, other than attn's, that are possible for the numbers of axes of queries, keys and values.
 
-    Those of one batch item are of packed sequences alone: elsewhere the first axis is that of the batch.
+    Orders for one batch item are only for packed sequences; otherwise the first axis is the batch.
     """
     counts, is_packed = {values[name].ndim for name in laid_out(values)}, values.get("cu_seqlens") is not None
     others = [name for name in ARRAY_LAYOUTS if name not in OWN_LAYOUTS and ("b" in name or is_packed)]
@@ -174,8 +174,8 @@ def other_layouts(values: Mapping[str, Any]) -> list[str]:
 def layout_of(values: Mapping[str, Any]) -> Layout:
     """The layout that the shapes of the inputs and the numbers of heads imply.
 
-    The inputs are all [n d], all [b n h·d] or all [b h n d]; given scores or weights are [n m], [b n m] ([h n m] where
-    `heads` is more than 1) or [b h n m]. Raises AttnError where they are not, or where `heads` and `kv_heads`
+    The inputs must all be [n d], all [b n h·d] or all [b h n d]; given scores or weights must be [n m], [b n m] ([h n
+    m] if `heads` is more than 1) or [b h n m]. Raises AttnError if they are not, or if `heads` and `kv_heads`
     contradict them.
     """
     table = given_table(values)
@@ -198,12 +198,12 @@ def layout_of(values: Mapping[str, Any]) -> Layout:
 
 
 def _new_key_letter(values: Mapping[str, Any]) -> str:
-    """The letter of the keys that are given or projected."""
+    """The letter of given or projected keys."""
     return "m" if values["past_value"] is None else "k"
 
 
 def _check_kv_heads(values: Mapping[str, Any], heads: int, kv_heads: int, owner: str) -> None:
-    """Raise AttnError where query heads can't share the key heads of an array, or those of `kv_heads`, evenly."""
+    """Raise AttnError if query heads can't share an array's key heads, or `kv_heads`, evenly."""
     if heads % kv_heads:
         raise AttnError(
             f"{heads} query head{'s' if heads > 1 else ''} can't share {kv_heads} key heads evenly",
@@ -213,7 +213,7 @@ def _check_kv_heads(values: Mapping[str, Any], heads: int, kv_heads: int, owner:
 
 
 def table_axes(table: Array, heads: int | None) -> Letters:
-    """The axes of given scores or weights; the first of three is that of heads where there are several.
+    """The axes of given scores or weights; the first of three is heads if there are several.
 
     >>> import numpy as np
     >>> table_axes(np.zeros((2, 3, 4)), None), table_axes(np.zeros((2, 3, 4)), 2)
@@ -225,7 +225,7 @@ def table_axes(table: Array, heads: int | None) -> Letters:
 
 
 def _layout_of_table(values: Mapping[str, Any], name: str) -> Layout:
-    """The layout that the axes of given scores or weights imply, and those of the values where there are some."""
+    """The layout that the axes of given scores or weights imply, and of values if any."""
     table, axes = values[name], table_axes(values[name], values["heads"])
     source = next((key for key in VALUE_SOURCES if values[key] is not None), None)
     array = table if source is None else values[source]
@@ -241,7 +241,7 @@ def _layout_of_table(values: Mapping[str, Any], name: str) -> Layout:
         owner = f"; {source} has {array.ndim}" if source is not None else ""
         owner += f"; heads is {heads}" if values["heads"] else ""
         hint = f"expected [{' '.join(expected)}]"
-        hint += "; give heads where the first axis is that of heads" if axes[0] == "b" and not has_batch else ""
+        hint += "; give heads if the first axis is heads" if axes[0] == "b" and not has_batch else ""
         raise AttnError(f"has {count_of(table.ndim, 'axis')}{owner}", where=name, hint=hint)
     kv_heads = values["kv_heads"] or heads
     if has_input_head_axis and source is not None:
@@ -254,7 +254,7 @@ def _layout_of_table(values: Mapping[str, Any], name: str) -> Layout:
 
 
 def _heads_of_array(values: Mapping[str, Any], name: str, owner: str) -> int:
-    """The number of heads of an array [b h n d], at least one; a number that is given must be the same."""
+    """The number of heads of an array [b h n d], at least one; a given number must agree."""
     count = int(values[owner].shape[1])
     if count == 0:
         raise AttnError("has no numbers", where=owner)
@@ -265,10 +265,10 @@ def _heads_of_array(values: Mapping[str, Any], name: str, owner: str) -> int:
 
 
 def find_positions(layout: Layout, chosen: Mapping[str, Any]) -> tuple[dict[str, int], frozenset[str]]:
-    """The chosen position on each axis that scores have, by its letter, and the letters of axes of which all are.
+    """The chosen position on each axis of the scores, by letter, and the letters of axes with all chosen.
 
-    `chosen` has what was given as `head` and `batch`, or as the options of these names. Raises AttnError where there is
-    no such head or batch item.
+    `chosen` has the values of `head` and `batch`, as keys or options. Raises AttnError if there is no such head or
+    batch item.
     """
     positions, expanded = dict[str, int](), set[str]()
     for name, position in chosen.items():
@@ -281,7 +281,7 @@ def find_positions(layout: Layout, chosen: Mapping[str, Any]) -> tuple[dict[str,
 
 
 def _position(position: Any, name: str, noun: str, count: int) -> int:
-    """The position of one of so many heads or batch items; raises AttnError where there is none."""
+    """The position of one of so many heads or batch items; raises AttnError if it does not exist."""
     is_option = name.startswith("--")
     hint = f"expected 0 to {count - 1}, or {ALL if is_option else repr(ALL)}"
     if is_option and not position.isdecimal():

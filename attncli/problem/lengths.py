@@ -1,4 +1,4 @@
-"""The lengths of axes: arrays that share a letter agree, and labels, masks and biases fit the scores."""
+"""The lengths of axes: arrays that share a letter must agree, and labels, masks and biases must match the scores."""
 
 from dataclasses import replace
 
@@ -22,8 +22,8 @@ from attncli.problem.weights import (
 
 Lengths = dict[str, Length]
 
-# The arrays that have the lengths of axes, in the order in which errors name them: what sequences are made of comes
-# before these. The cache, output weights and what masks read have the lengths of others.
+# The arrays that define the lengths of axes, in the order of precedence in errors: weights come after the sequences'
+# inputs. The cache, output weights and the masks' arrays follow other lengths.
 _INPUTS = [name for name, field in FIELDS.items() if field.panel in (INPUTS, PROJECTIONS) and field.letters]
 _FIRST = (*TABLES, *(name for name in FIELDS if FIELDS[name].is_row_table), "residual")
 _MATRICES = [
@@ -35,9 +35,9 @@ _VECTORS = [name for name in _INPUTS if FIELDS[name].kind == "vector" and not FI
 
 
 def bind_lengths(spec: ProblemSpec) -> Lengths:
-    """The length of each axis letter as one head has it, from the shapes of all arrays of a problem.
+    """The length of each axis letter in one head, from the shapes of a problem's arrays.
 
-    Weights are in_out. Raises AttnError that names both arrays where two of them disagree.
+    Weights are in_out. Raises AttnError, which names both arrays, if two of them disagree.
     """
     lengths = _bind_inputs(spec)
     _check_sizes(spec, lengths)
@@ -53,7 +53,7 @@ def bind_lengths(spec: ProblemSpec) -> Lengths:
 
 
 def _bind_inputs(spec: ProblemSpec) -> Lengths:
-    """Bind queries [n d], keys [m c] and values [m e] as they are given; with a cache the new keys are [k c].
+    """Bind given queries [n d], keys [m c] and values [m e]; with a cache the new keys are [k c].
 
     Given scores and weights are [n m], also with a cache.
     """
@@ -89,7 +89,7 @@ def _bind_inputs(spec: ProblemSpec) -> Lengths:
 
 
 def _bind_array(spec: ProblemSpec, lengths: Lengths, name: str, letters: Letters) -> None:
-    """Bind one array of the problem; an error has the rows and columns of weights as they are stored."""
+    """Bind one array of the problem; an error names the stored rows and columns of weights."""
     shape = getattr(spec, name).shape
     if 0 in shape:
         raise AttnError("has no numbers", where=name)
@@ -99,20 +99,20 @@ def _bind_array(spec: ProblemSpec, lengths: Lengths, name: str, letters: Letters
 
 
 def _check_gated_sequence(lengths: Lengths, rows: int) -> None:
-    """Raise AttnError where given scores have other queries than the embeddings that gates are made of."""
+    """Raise AttnError if given scores have other queries than the gates' embeddings."""
     queries, key = lengths["n"], lengths["u"].key
     if queries.size != rows:
-        message = f"each query has a gate, made of its embedding; {queries.owner}; embeddings has {rows}"
+        message = f"each query has a gate, projected from its embedding; {queries.owner}; embeddings has {rows}"
         raise AttnError(message, where=key, keys=(key, queries.key))
 
 
 def _bind_packed_weights(spec: ProblemSpec, lengths: Lengths, query_features: str) -> None:
-    """Bind the rows of packed weights to the features of each sequence that they project, and their parts."""
+    """Bind the rows of packed weights to the features of the sequences that they project, and their parts."""
     for name, keys in PACKED.items():
         if getattr(spec, name) is not None and FIELDS[name].is_weight:
             rows = (letters_of(vars(spec), key)[0] for key in keys)
             for letter in dict.fromkeys(query_features if letter == "y" else letter for letter in rows):
-                _bind_array(spec, lengths, name, (letter, name))  # the columns have a letter of their own
+                _bind_array(spec, lengths, name, (letter, name))  # the columns have their own letter
             _bind_parts(spec, lengths, name)
 
 
@@ -128,7 +128,7 @@ def _bind_parts(spec: ProblemSpec, lengths: Lengths, name: str) -> None:
 
 
 def _check_indexer(lengths: Lengths) -> None:
-    """Raise AttnError where the queries of the indexer are not those of its heads with as many features as its keys."""
+    """Raise AttnError if the width of the indexer's queries is not its heads times its keys' features."""
     if {"ι", "η", "ζ"} <= lengths.keys():
         heads, features, both = lengths["ι"], lengths["η"], lengths["ζ"]
         if both.size != heads.size * features.size:
@@ -138,9 +138,9 @@ def _check_indexer(lengths: Lengths) -> None:
 
 
 def _check_sizes(spec: ProblemSpec, lengths: Lengths) -> None:
-    """Raise AttnError where a size that is given is not that of the arrays, drawn or given.
+    """Raise AttnError if a given size contradicts the arrays, drawn or given.
 
-    `d_k` and `d_v` count the features of all query heads together; keys and values have the share of their heads.
+    `d_k` and `d_v` count the features of all query heads; keys and values have their heads' share.
     """
     layout = spec.leading
     for name, field in FIELDS.items():
@@ -158,7 +158,7 @@ def _check_sizes(spec: ProblemSpec, lengths: Lengths) -> None:
 
 
 def _lengths_of_one_head(spec: ProblemSpec, lengths: Lengths) -> Lengths:
-    """The lengths of one head: features are shared among query heads, or among key heads."""
+    """The lengths in one head: query heads, or key heads, share the features."""
     layout = spec.leading
     head_lengths = {letter: lengths[letter] for letter in "bnmkdcexyuλμριη" if letter in lengths}
     if layout.has_heads:
@@ -193,17 +193,17 @@ def _share_features(spec: ProblemSpec, lengths: Lengths, head_lengths: Lengths) 
 
 
 def _bind_cache(spec: ProblemSpec, lengths: Lengths, head_lengths: Lengths) -> None:
-    """Bind the cache, which is shaped like the keys as they are given, or has a head axis; then m = p + k."""
+    """Bind the cache, which is shaped like the given keys, or has a head axis; then m = p + k."""
     layout = spec.leading
     for name in ("past_key", "past_value"):
         array = getattr(spec, name)
-        if array is None:  # scores are given in place of keys
+        if array is None:  # scores are given instead of keys
             continue
         if 0 in array.shape[:-2] or array.shape[-1] == 0:
             raise AttnError("has no numbers", where=name)
         letters = layout.letters(FIELDS[name], array.ndim)
         bound = head_lengths if len(letters) > len(layout.batch_axes) + 2 else dict(lengths)
-        if "ρ" in lengths and bound is not head_lengths:  # keys with the features that all heads share, of each head
+        if "ρ" in lengths and bound is not head_lengths:  # each head's keys with the features that all heads share
             own = head_lengths["c"]
             bound["c"] = Length(layout.kv_heads * own.size, f"{own.owner}, in {layout.kv_heads} heads", own.key)
         if "p" in head_lengths:
@@ -242,7 +242,7 @@ def _bind_output(spec: ProblemSpec, head_lengths: Lengths) -> None:
 
 
 def context_features(context: Operator, value_features: Length) -> Length | None:
-    """The number of features that a context returns for each head; None where its array is missing or has few axes."""
+    """The number of features that a context returns per head; None if its array is missing or has too few axes."""
     letter = context.record.shapes.result[-1]
     if letter == "e":
         return value_features
@@ -254,7 +254,7 @@ def context_features(context: Operator, value_features: Length) -> Length | None
 
 
 def check_masks(spec: ProblemSpec, lengths: Lengths) -> None:
-    """Raise AttnError where a mask or a bias does not broadcast to the scores, or a length exceeds the keys."""
+    """Raise AttnError if a mask or a bias does not broadcast to the scores, or a length exceeds the keys."""
     if isinstance(spec.mask, MaskExpression):
         for leaf in spec.mask.leaves:
             if not isinstance(leaf.value, Operator):
@@ -272,7 +272,7 @@ def check_masks(spec: ProblemSpec, lengths: Lengths) -> None:
 
 
 def _check_table(path: ErrorPath, table: Array, layout: Layout, lengths: Lengths, *, is_whole: bool = False) -> None:
-    """Every axis has length 1 or that of the scores; the axis of keys may be shorter, unless the table `is_whole`."""
+    """Every axis must have length 1 or match the scores; the keys' axis may be shorter, unless the table `is_whole`."""
     field = FIELDS["index_scores" if is_whole else "mask"]
     for letter, size in zip(layout.letters(field, table.ndim), table.shape, strict=True):
         length = lengths.get(letter)
@@ -286,7 +286,7 @@ def _check_table(path: ErrorPath, table: Array, layout: Layout, lengths: Lengths
 
 
 def _hint_for_table(name: str, shape: tuple[int, ...], layout: Layout, lengths: Lengths) -> str | None:
-    """What to write where the shape of a mask or a bias fits when its first axis is that of batch items."""
+    """The hint if a mask or a bias would fit with batch items as its first axis."""
     batch, rows = layout.batch, (lengths["n"].size, 1)
     if batch is None or shape[0] != batch:
         return None
@@ -298,9 +298,9 @@ def _hint_for_table(name: str, shape: tuple[int, ...], layout: Layout, lengths: 
 
 
 def shape_key_lengths(spec: ProblemSpec) -> ProblemSpec:
-    """The problem with `key_lengths` [b] where a table has one for each batch item, else [b n].
+    """The problem with `key_lengths` [b] if it has one per batch item, else [b n].
 
-    One row is that of the queries where there is one batch item, as '1 2 3' may be given for either.
+    One row belongs to the queries if there is one batch item, since '1 2 3' may mean either.
     """
     table = spec.key_lengths
     if table is None or table.ndim == 1:
@@ -310,7 +310,7 @@ def shape_key_lengths(spec: ProblemSpec) -> ProblemSpec:
 
 
 def _check_key_lengths(key_lengths: Array, lengths: Lengths) -> None:
-    """One length for each batch item, or for each query of each, none greater than the number of keys."""
+    """There must be one length per batch item, or per query of each, at most the number of keys."""
     axes = {letter: lengths[letter] for letter in "bn" if letter in lengths}
     if "b" not in axes and len(key_lengths) != 1:
         hint = "give one length, or one row with a length for each query"
@@ -322,7 +322,7 @@ def _check_key_lengths(key_lengths: Array, lengths: Lengths) -> None:
 
 
 def _check_key_mask(key_mask: Array, lengths: Lengths) -> None:
-    """One row for each batch item, with a column for each key; one row without an axis where there is one item."""
+    """There must be one row per batch item, with a column per key; for one item the row needs no axis."""
     items, keys = lengths.get("b"), lengths["m"]
     count = items.size if items is not None else 1
     rows = 1 if key_mask.ndim == 1 else key_mask.shape[0]
@@ -337,7 +337,7 @@ def _check_key_mask(key_mask: Array, lengths: Lengths) -> None:
 
 
 def check_labels(spec: ProblemSpec) -> None:
-    """Raise AttnError where labels are too many or too few; those of cached keys may be left out."""
+    """Raise AttnError if there are too many or too few labels; cached keys may have none."""
     past, new = spec.past_count, spec.new_key_count
     for name, labels, counts, row in (
         ("tokens", spec.tokens, (new, past + new), "key"),

@@ -1,7 +1,7 @@
-"""Masks combined by `~`, `&`, `|` and parentheses: the tree of an expression, read from a text and written as one.
+"""Masks combined by `~`, `&`, `|` and parentheses: the tree of an expression, parsed and written.
 
-`~` binds before `&`, and `&` before `|`. What is between these signs is a leaf: the name of a mask with its parameters,
-a file, a table. A leaf has its text first, then what that reads as, and in a problem an operator or a table.
+`~` binds before `&`, and `&` before `|`. A leaf is the name of a mask with its parameters, a file or a table. Its value
+is first a text, then the parsed text, and in a problem an operator or a table.
 """
 
 import re
@@ -16,9 +16,9 @@ from attncli.ops.registry import look_up
 
 NOT, AND, OR = "~", "&", "|"
 PRECEDENCE = {OR: 0, AND: 1, NOT: 2}
-INDEX_SCORES = "index_scores"  # what a mask reads that chooses keys
-TABLE = "table"  # the name of a leaf that is one
-MAX_DEPTH = 100  # parentheses and `~` inside one another
+INDEX_SCORES = "index_scores"  # the argument of a mask that chooses keys
+TABLE = "table"  # the name of a table's leaf
+MAX_DEPTH = 100  # nested parentheses and `~`
 END = "the end"
 _WORDS = {"and": AND, "or": OR, "not": NOT}
 _OPENING, _CLOSING, _SIGNS = "[{", "]}", frozenset("~&|()")
@@ -28,9 +28,9 @@ MaskPart = Union["MaskLeaf", "MaskExpression"]
 
 @dataclass(frozen=True, eq=False)
 class MaskLeaf:
-    """A mask of an expression: an operator or a table in a problem, before that its text or what the text reads as.
+    """A mask of an expression: an operator or a table in a problem, before that its text or the parsed text.
 
-    `column` is that of its first letter in the text of the expression, from 1.
+    `column` is its first letter's in the text of the expression, from 1.
     """
 
     value: Any
@@ -38,12 +38,12 @@ class MaskLeaf:
 
     @property
     def name(self) -> str:
-        """The name of the mask, `table` of a table."""
+        """The name of the mask; `table` for a table."""
         return self.value.record.name if isinstance(self.value, Operator) else TABLE
 
     @property
     def operator(self) -> Operator:
-        """The operator, that of a table the one that reads it."""
+        """The operator; for a table the one that reads it."""
         return self.value if isinstance(self.value, Operator) else Operator(look_up("mask", "mask"))
 
     @property
@@ -52,7 +52,7 @@ class MaskLeaf:
         return str(self.value) if isinstance(self.value, Operator) else TABLE
 
     def signature(self, of_value: Callable[[Any], Hashable]) -> Hashable:
-        """What a plan depends on: the signature of its value."""
+        """The facts for a plan: the signature of its value."""
         return of_value(self.value)
 
     def __str__(self) -> str:
@@ -65,7 +65,7 @@ class MaskLeaf:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MaskExpression:
-    """Masks combined by a sign: `~` has one part, `&` and `|` have several."""
+    """Masks combined by a sign: `~` has one operand, `&` and `|` have several."""
 
     sign: str
     parts: tuple[MaskPart, ...]
@@ -81,7 +81,7 @@ class MaskExpression:
 
     @property
     def named_leaves(self) -> Mapping[str, MaskLeaf]:
-        """Its leaves by names of their own: `window`, and `window_2` where there are two."""
+        """Its leaves by unique names: `window`, and `window_2` for a second one."""
         named: dict[str, MaskLeaf] = {}
         for leaf in self.leaves:
             named[free_name(leaf.name, named)] = leaf
@@ -89,12 +89,12 @@ class MaskExpression:
 
     @property
     def rules(self) -> Sequence[MaskPart]:
-        """What hides keys each by itself: the parts of an `&`, otherwise the expression."""
+        """The rules that each hide keys by themselves: the operands of an `&`, otherwise the expression."""
         return self.parts if self.sign == AND else (self,)
 
     @property
     def given(self) -> Mapping[str, Array]:
-        """The tables of its leaves by the names of these, and the arrays of their operators as `document.ids`."""
+        """The tables of its leaves by the leaves' names, and the arrays of their operators as `document.ids`."""
         found: dict[str, Array] = {}
         for name, leaf in self.named_leaves.items():
             if isinstance(leaf.value, Operator):
@@ -104,11 +104,11 @@ class MaskExpression:
         return found
 
     def signature(self, of_value: Callable[[Any], Hashable]) -> Hashable:
-        """What a plan depends on: the sign, and the signatures of the parts."""
+        """The facts for a plan: the sign, and the signatures of the operands."""
         return self.sign, tuple(part.signature(of_value) for part in self.parts)
 
     def map(self, change: Callable[[MaskLeaf], Any]) -> "MaskExpression":
-        """The same with other values of the leaves."""
+        """The same expression with other values of the leaves."""
         parts = (
             replace(part, value=change(part)) if isinstance(part, MaskLeaf) else part.map(change) for part in self.parts
         )
@@ -116,7 +116,7 @@ class MaskExpression:
 
     @property
     def outline(self) -> str:
-        """The text without the numbers in arrays, which plans do not have."""
+        """The text without the numbers in arrays, which plans lack."""
         return self._text(lambda leaf: leaf.outline)
 
     def __str__(self) -> str:
@@ -126,18 +126,18 @@ class MaskExpression:
         return f"MaskExpression({str(self)!r})"
 
     def _text(self, of_leaf: Callable[[MaskLeaf], str]) -> str:
-        """The text, with the parentheses that it needs."""
+        """The text, with the necessary parentheses."""
         parts = [of_leaf(part) if isinstance(part, MaskLeaf) else self._inner(part, of_leaf) for part in self.parts]
         return f"~{parts[0]}" if self.sign == NOT else f" {self.sign} ".join(parts)
 
     def _inner(self, part: "MaskExpression", of_leaf: Callable[[MaskLeaf], str]) -> str:
-        """The text of a part that is an expression, in parentheses where its sign binds no closer."""
+        """The text of an operand, in parentheses if it is an expression that does not bind more tightly."""
         text = part._text(of_leaf)
         return text if PRECEDENCE[part.sign] > PRECEDENCE[self.sign] or part.sign == NOT else f"({text})"
 
 
 def free_name(name: str, taken: Mapping[str, Any]) -> str:
-    """The name, with a number behind it where it is taken: `window_2`.
+    """The name, with a number if it is taken: `window_2`.
 
     >>> free_name("window", {"window": 1, "window_2": 2}), free_name("causal", {})
     ('window_3', 'causal')
@@ -150,12 +150,12 @@ def free_name(name: str, taken: Mapping[str, Any]) -> str:
 
 
 def column_path(key: str, leaf: MaskLeaf) -> ErrorPath:
-    """The path of an error of a leaf in the expression of a key: `mask`, `column 10`."""
+    """The path of an error in a leaf of a key's expression: `mask`, `column 10`."""
     return key, f"column {leaf.column}"
 
 
 def operators_of_mask(value: Any) -> Sequence[Operator]:
-    """The operators that a mask is made of: itself, or those of an expression; none of a table."""
+    """The operators in a mask: itself, or an expression's; none for a table."""
     if isinstance(value, MaskExpression):
         return [leaf.value for leaf in value.leaves if isinstance(leaf.value, Operator)]
     return [value] if isinstance(value, Operator) else []
@@ -167,13 +167,13 @@ def reads_index_scores(value: Any) -> bool:
 
 
 def reads_rows(part: MaskPart) -> bool:
-    """Whether a part of an expression chooses among the keys of a row that other rules leave."""
+    """Whether a part of an expression chooses among the keys that other rules leave."""
     leaves = part.leaves if isinstance(part, MaskExpression) else (part,)
     return any(leaf.operator.record.reads_rows for leaf in leaves)
 
 
 def is_mask_expression(text: str) -> bool:
-    """Whether a text has a sign of expressions outside brackets; `~/` begins a path.
+    """Whether a text has an operator sign outside brackets; `~/` begins a path.
 
     >>> [is_mask_expression(text) for text in ("~causal", "~/mask.csv", "mask.npy[0:2]", "a | b")]
     [True, False, False, True]
@@ -184,7 +184,7 @@ def is_mask_expression(text: str) -> bool:
 def parse_mask(text: str) -> MaskPart:
     """The tree of an expression, with the text of each leaf as its value.
 
-    Raises AttnError whose path is the column, from 1, where the text stops to be an expression.
+    Raises AttnError whose path is the column, from 1, of the syntax error.
 
     >>> tree = parse_mask("causal & (window:left=3,right=0 | ~prefix:size=4)")
     >>> [leaf.value for leaf in tree.leaves], [leaf.column for leaf in tree.leaves]
@@ -205,7 +205,7 @@ def parse_mask(text: str) -> MaskPart:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, int]]:
-    """Each sign and each text between signs, with its column from 1; brackets keep together what is in them."""
+    """Each sign and each text between signs, with its column from 1; signs in brackets don't count."""
     depth = start = 0
     for at, letter in enumerate(text):
         depth += (letter in _OPENING) - (letter in _CLOSING)
@@ -218,13 +218,13 @@ def _tokens(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _leaf(text: str, start: int) -> Iterator[tuple[str, int]]:
-    """The text without spaces around it, and its column; nothing where it is only spaces."""
+    """The stripped text and its column; None if it is only spaces."""
     if stripped := text.strip():
         yield stripped, start + 1 + len(text) - len(text.lstrip())
 
 
 class _Parser:
-    """Reads tokens one after the other: alternatives between `|`, factors between `&`, then `~`, `(` and leaves."""
+    """A recursive-descent parser: alternatives between `|`, factors between `&`, then `~`, `(` and leaves."""
 
     def __init__(self, text: str) -> None:
         self._tokens = [*_tokens(text), (END, len(text) + 1)]
@@ -244,7 +244,7 @@ class _Parser:
         return self._joined(AND, self._mask, depth)
 
     def _joined(self, sign: str, read_part: Callable[[int], MaskPart], depth: int) -> MaskPart:
-        """Parts with a sign between them; parts of that sign in parentheses are parts of the whole."""
+        """Operands with a sign between them; nested operands of the same sign are merged."""
         parts = [read_part(depth)]
         while self.next[0] == sign:
             self._at += 1
@@ -255,10 +255,10 @@ class _Parser:
         return MaskExpression(sign, tuple(inner for part in flat for inner in part))
 
     def _mask(self, depth: int) -> MaskPart:
-        """A leaf, the opposite of a mask, or an expression in parentheses."""
+        """A leaf, a negated mask, or an expression in parentheses."""
         token, column = self.next
         if depth > MAX_DEPTH:
-            raise AttnError(f"more than {MAX_DEPTH} ( or ~ are inside one another", where=f"column {column}")
+            raise AttnError(f"more than {MAX_DEPTH} nested ( or ~", where=f"column {column}")
         if token in (END, AND, OR, ")"):
             found = token if token == END else repr(token)
             hint = f"write one {token}" if token in (AND, OR) and self._follows(token) else None
@@ -279,12 +279,12 @@ class _Parser:
         return inner
 
     def _follows(self, token: str) -> bool:
-        """Whether the same sign is right before the next token."""
+        """Whether the same sign directly precedes the next token."""
         return self._at > 0 and self._tokens[self._at - 1][0] == token
 
 
 def _check_words(text: str, column: int) -> None:
-    """Raise AttnError where a leaf has words in place of signs: `causal and prefix:size=2`."""
+    """Raise AttnError if a leaf has words instead of signs: `causal and prefix:size=2`."""
     found = re.search(r"(?<!\S)(and|or|not)(?!\S)", text, re.IGNORECASE)
     if found is not None:
         hint = f"write {_WORDS[found[1].lower()]}"
@@ -292,12 +292,12 @@ def _check_words(text: str, column: int) -> None:
 
 
 def _parameter_text(value: Any) -> str:
-    """The value of a parameter as an expression has it, an array as a list."""
+    """A parameter's value in an expression, an array as a list."""
     return _array_text(value) if getattr(value, "ndim", 0) else format_value(value)
 
 
 def _array_text(array: Any) -> str:
-    """The numbers of an array: of one axis between spaces, of more as nested lists."""
+    """The numbers of an array: separated by spaces for one axis, as nested lists for more."""
     numbers = np.asarray(array)
     numbers = numbers.astype(int) if numbers.dtype.kind == "b" else numbers
     if numbers.ndim == 1 and len(numbers) > 1:

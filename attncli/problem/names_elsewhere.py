@@ -1,4 +1,4 @@
-"""What to give in place of a name that other libraries have: `attn_mask`, `temperature`, `num_heads`; one table."""
+"""The keys for other libraries' names, such as `attn_mask`, `temperature`, `num_heads`: one table."""
 
 import re
 
@@ -16,7 +16,7 @@ _NO_NETWORK = "leave it out: attn computes attention, not the feed-forward layer
 _FILE = "name the file without an option: attn compute problem.yaml"
 _ORDER = "leave it out: arrays are (batch, tokens, features)"
 
-# The hint of each name, or of several; `{heads=8}` is a key or an option with its value, as the place writes it.
+# The hint for each name, or several; `{heads=8}` is a key or an option with its value.
 _HINTS = {
     # how a framework reads a problem
     "as convention framework": _CONVENTION,
@@ -67,7 +67,7 @@ _HINTS = {
     "index_n_heads index_heads": "leave it out: {w_h_index} has so many columns",
     "index_head_dim": "leave it out: {w_k_index} has so many columns",
     "index_mask": "give {index_scores} and {mask=top:keys=4}, or {mask} itself",
-    "qk_nope_head_dim qk_head_dim": "give {d_k=12}: the features of all heads, those that rope turns too",
+    "qk_nope_head_dim qk_head_dim": "give {d_k=12}: the features of all heads, including those that rope rotates",
     "v_head_dim": "give {d_v=4}; it counts all heads together",
     "mscale": "give {scale}: 1/√d times the square of mscale",
     # recurrences
@@ -83,7 +83,7 @@ _HINTS = {
     "vdim dv value_dim v_head_size": "give {d_v=4}; it counts all heads together",
     "seq_len length n_tokens num_tokens sequence_length seq_length": "give {token_count=4}",
     "q_len query_len query_length tgt_len": "give {token_count=4}; {query_embeddings} has queries of another length",
-    "kv_len key_len key_length k_len src_len": "give {token_count=4}; {key_lengths=3,2} where some of it is padding",
+    "kv_len key_len key_length k_len src_len": "give {token_count=4}, and {key_lengths=3,2} if some of it is padding",
     "batch_size": "leave it out: the arrays have a batch axis",
     "batch_first": _ORDER,
     "qkv_format kv_layout tensor_layout input_layout": "give {layout=bnhd}",
@@ -100,7 +100,7 @@ _HINTS = {
     "valid_lens valid_len lengths seq_lens seqlens nonpad_kv_seqlen": "give {key_lengths=3,2}",
     "cu_seqlens_q cu_seq_q cu_seq_lens_q": "give {cu_seqlens=0,3,5}",
     "cu_seq_k cu_seq_lens_k cu_seqlens_kv": "give {cu_seqlens_k=0,4,6}",
-    "max_seqlen_q max_seqlen_k max_seqlen": "leave it out: cu_seqlens says how long each sequence is",
+    "max_seqlen_q max_seqlen_k max_seqlen": "leave it out: cu_seqlens has the lengths of the sequences",
     "sliding_window window_size local_window_size": "give {window=3,0}: keys on the left and on the right",
     "mask_mod mask_function mask_fn and_masks or_masks": "give {mask}: names with ~, & and |, or a function of yours",
     "document_id document_ids doc_ids segment_ids sequence_ids": "give {mask=document:ids=0 0 1}",
@@ -144,8 +144,8 @@ _HINTS = {
     "position_ids pos": "give {positions=0,1,2}",
     "block_table block_tables page_tables pages": "give {page_table}, and key and value as pages",
     "block_size page_block_size": "give {page_size=16}",
-    "k_cache key_cache": "give {key}, with {page_table} where it has pages",
-    "v_cache value_cache": "give {value}, with {page_table} where it has pages",
+    "k_cache key_cache": "give {key}, with {page_table} if it has pages",
+    "v_cache value_cache": "give {value}, with {page_table} if it has pages",
     "cache_seqlens context_lens seqused_k": "give {key_lengths=3,2}",
     "cache kv_cache past_key_values past_kv layer_past": "give {past_key} and {past_value}",
     # numbers
@@ -161,7 +161,7 @@ _HINTS = {
     "expected expect reference_output": "give {against}: attn check --against output=o.npy",
     "tolerance tol eps_rel": "give {rtol} or {atol}",
     # what is shown and written
-    "overwrite replace redo": "give {force}, where a file may be replaced",
+    "overwrite replace redo": "give {force} to replace a file",
     "decimals digits ndigits places": "give {precision=2}",
     "verbose debug steps trace show_steps": "give {explain}",
     "out outfile output_file save": "give {output=result.csv}",
@@ -177,10 +177,9 @@ _NAME = re.compile(r"\{(\w+)(?:=([^}]*))?\}")
 
 
 def hint_elsewhere(name: str, *, is_option: bool = False, value: str | None = None) -> str | None:
-    """What to give in place of a name that other libraries have, as an option or as a key; None for other names.
+    """The hint for another library's name, with an option or a key; None for unknown names.
 
-    The name of an operator is one of them. Where the name has a `value`, and the other one is that of one number, its
-    own is written.
+    The name of an operator also has a hint. A `value` replaces the example's if the hint has a single number.
 
     >>> hint_elsewhere("num-heads", is_option=True), hint_elsewhere("Temperature")
     ('give --heads, as in --heads 2', 'give normalize, as in normalize: softmax:temperature=2')
@@ -200,7 +199,7 @@ def hint_elsewhere(name: str, *, is_option: bool = False, value: str | None = No
 
 
 def key_elsewhere(name: str) -> str | None:
-    """The first key that stands for a name that other libraries have; None where no key does.
+    """The first key for another library's name; None if there is none.
 
     >>> key_elsewhere("attn_mask"), key_elsewhere("sm_scale"), key_elsewhere("dropout_p")
     ('mask', 'scale', None)
@@ -210,7 +209,7 @@ def key_elsewhere(name: str) -> str | None:
 
 
 def varied_elsewhere(name: str) -> tuple[str, str, str] | None:
-    """The key in place of a name that other libraries have for one number; of a parameter, its operator and its name.
+    """The key for another library's name of one number, with the operator and the name if it is a parameter.
 
     >>> varied_elsewhere("temperature"), varied_elsewhere("num_heads"), varied_elsewhere("dropout")
     (('normalize', 'softmax', 'temperature'), ('heads', '', ''), None)
@@ -220,7 +219,7 @@ def varied_elsewhere(name: str) -> tuple[str, str, str] | None:
 
 
 def _hint_of_operator(name: str) -> str | None:
-    """The key that takes an operator, with its name."""
+    """The key for an operator, with its name."""
     taken = ((field.name, operators(field.kind)) for field in FIELDS.values() if field.kind in kinds())
     key, records = next(((key, records) for key, records in taken if name in records), ("", {}))
     if not key or name in FIELDS:
@@ -230,7 +229,7 @@ def _hint_of_operator(name: str) -> str | None:
 
 
 def _written(name: str, value: str | None, *, is_option: bool) -> str:
-    """A name with its value: `--output page.html` or `output: page.html`; with a number, which is only an example."""
+    """A name with its value: `--output page.html` or `output: page.html`; a number is marked as an example."""
     field = FIELDS.get(name)
     option = option_name(name) if is_option else name if field is not None else f"the option {option_name(name)}"
     value = "true" if field is not None and field.kind == "flag" and not is_option else value

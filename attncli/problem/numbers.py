@@ -1,7 +1,7 @@
-"""Numbers, booleans, words and windows: as they are typed, converted from any type, and checked against a range.
+"""Numbers, booleans, words and windows: parsed, converted from any type, and checked against a range.
 
-Scalars in text are those of YAML 1.2's core schema in decimal: `1e3` is a number, `010` is ten, `no` and `0x10` are
-words. Hexadecimal, octal and binary numbers are not numbers in any reader: CSV and JSON have none.
+Scalars in text follow YAML 1.2's core schema, in decimal only: `1e3` is a number, `010` is ten, `no` and `0x10` are
+words. No reader accepts hexadecimal, octal and binary numbers, as CSV and JSON lack them.
 """
 
 import re
@@ -16,10 +16,10 @@ from attncli.numbers.parsing import DECIMAL, DECIMAL_COMMA, SPACES, TypedNumber,
 from attncli.problem.arrays import to_lists, to_python_number
 
 UNLIMITED = float("inf")
-MAX_COUNT = 2**53  # so many keys no machine has; up to it floating-point numbers count exactly
-# What others write for true and false, and what they mean.
+MAX_COUNT = 2**53  # more keys than any machine holds; floats count exactly up to it
+# Other spellings of true and false.
 BOOLEAN_WORDS = dict.fromkeys(("yes", "true", "on", "1"), True) | dict.fromkeys(("no", "false", "off", "0"), False)
-MAX_INTEGER_DIGITS = 300  # digits; a longer one is read as a floating-point number, or is too large for one
+MAX_INTEGER_DIGITS = 300  # a longer integer is read as a float, or is too large for one
 
 _INTEGER = re.compile(r"[-+]?[0-9]+\Z")
 _RADIX = re.compile(r"0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
@@ -38,12 +38,12 @@ ReadCell = Callable[[str, ErrorPath], Any]
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a number of Python's or NumPy's types; booleans are not."""
+    """Whether a value is a Python or NumPy number; booleans are not."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def to_word(value: Any, words: tuple[str, ...], path: ErrorPath) -> str:
-    """One of some choices, or any word where there are none; a type of NumPy's or PyTorch's is its name.
+    """One of some choices, or any word if there are none; a NumPy or PyTorch type counts as its name.
 
     >>> to_word(np.dtype("float32"), ("float32", "float64"), ("dtype",))
     'float32'
@@ -56,7 +56,7 @@ def to_word(value: Any, words: tuple[str, ...], path: ErrorPath) -> str:
 
 
 def _name_of_type(value: Any) -> str | None:
-    """The name of a dtype or scalar type, `longdouble` by that name on every machine; None for any other value."""
+    """The name of a dtype or scalar type, "longdouble" on every machine; None for any other value."""
     if (type(value).__module__, type(value).__name__) == ("torch", "dtype"):
         return str(value).removeprefix("torch.")
     scalar_type = value.type if isinstance(value, np.dtype) else value
@@ -65,7 +65,7 @@ def _name_of_type(value: Any) -> str | None:
 
 
 def to_boolean(value: Any, path: ErrorPath) -> bool:
-    """True or false, of Python's or NumPy's types."""
+    """A Python or NumPy boolean."""
     if isinstance(value, np.bool_ if type(value).__module__ == "numpy" else bool):
         return bool(value)
     is_bit = is_number(value) and value in (0, 1)
@@ -75,7 +75,7 @@ def to_boolean(value: Any, path: ErrorPath) -> bool:
 
 
 def to_integer(value: Any, path: ErrorPath, least: float | None) -> int:
-    """An integer, not less than `least`.
+    """An integer, at least `least`.
 
     >>> to_integer(2.0, ("heads",), least=1)
     2
@@ -113,7 +113,7 @@ def to_number(value: Any, path: ErrorPath) -> float:
 
 
 def _from_word(word: str, path: ErrorPath) -> Any:
-    """The number that an expression, or a word for an infinity or NaN, means; any other text stays as it is."""
+    """The number of an expression, or of a word for an infinity or NaN; any other text unchanged."""
     try:
         number = number_of_text(word)
     except AttnError as error:
@@ -179,7 +179,7 @@ def to_window(value: Any, path: ErrorPath) -> tuple[float, float]:
 
 
 def _window_hint(value: Any) -> str:
-    """What is expected of a window; for one number also what to write for a window that counts the query's own key.
+    """The hint for a window; for a single number also for a window that counts the query's own key.
 
     >>> _window_hint("4")
     "expected LEFT,RIGHT, such as 2,0; Hugging Face's sliding_window: 4 is 3,0"
@@ -209,7 +209,7 @@ def _to_window_side(side: Any, path: ErrorPath, subject: Any) -> float:
 def scalar(text: str) -> Any:
     """The value of a plain word: a number, a boolean, None, or the word itself.
 
-    Raises AttnError where a number is larger than any floating-point number.
+    Raises AttnError if a number is too large for a float.
 
     >>> scalar("1e3"), scalar("010"), scalar("no"), scalar("~")
     (1000.0, 10, 'no', None)
@@ -227,7 +227,7 @@ def scalar(text: str) -> Any:
 
 
 def is_word(text: str) -> bool:
-    """Whether a plain text would be read as the word that it is, also by readers of hexadecimal and octal numbers."""
+    """Whether any reader takes a plain text for a word, even one that reads hexadecimal and octal numbers."""
     try:
         return not _RADIX.match(text) and isinstance(scalar(text), str)
     except AttnError:
@@ -235,7 +235,7 @@ def is_word(text: str) -> bool:
 
 
 def read_number(text: str, path: ErrorPath) -> Any:
-    """The number that a text is: decimal, a word for NaN or an infinity, or an expression; other text as YAML reads it.
+    """A text's number: decimal, a word for NaN or an infinity, or an expression; other text as YAML reads it.
 
     >>> read_number("1/2", ()), read_number("-inf", ()), read_number("cat", ())
     (0.5, -inf, 'cat')
@@ -249,7 +249,7 @@ def read_number(text: str, path: ErrorPath) -> Any:
 
 
 def read_digits(text: str, path: ErrorPath) -> Any:
-    """What `read_number` reads, where it is a number with the digits that were typed.
+    """The value from `read_number`, with its typed digits if it is a decimal number.
 
     >>> read_digits("0.50", ()).text, read_digits("1/2", ())
     ('0.50', 0.5)
@@ -259,26 +259,26 @@ def read_digits(text: str, path: ErrorPath) -> Any:
 
 
 def read_typed_matrix(text: str, path: ErrorPath, read_cell: ReadCell = read_number) -> Any:
-    """The rows of a text, each a list of cells; one cell alone as it is; None where the text is not a matrix.
+    """The rows of a text, each a list of cells; a single cell alone; None if the text is not a matrix.
 
-    `;` or the end of a line ends a row, commas or spaces separate its cells, which `read_cell` reads: numbers, or the
-    booleans `true` and `false`. A text whose first cell is one of them is a matrix; any other cell is then an error.
+    `;` or the end of a line ends a row; commas or spaces separate its cells. `read_cell` reads a cell: a number, or
+    `true` or `false`. A text whose first cell is valid is a matrix; any other cell is then an error.
 
     >>> read_typed_matrix("1 0; 0 1", ()), read_typed_matrix("1/2, -2", ()), read_typed_matrix("words.csv", ())
     ([[1, 0], [0, 1]], [[0.5, -2]], None)
     """
     brackets = _IN_BRACKETS.fullmatch(text.strip())
-    if text[:1] in ("[", "{") and not brackets:  # nested lists, which may be long
+    if text[:1] in ("[", "{") and not brackets:  # nested lists may be long
         return None
     lines = _END_OF_ROW.split(brackets[1] if brackets else text)
     given = [line for line in lines if line.strip()]
     if given and all(map(_is_of_decimal_commas, given)):
         first = lines[0].strip()
         separated = ", ".join(re.split("[, ]+", first))
-        hint = f"write {first.replace(',', '.')}, or where commas separate numbers {separated}"
+        hint = f"write {first.replace(',', '.')}, or if commas separate numbers {separated}"
         raise AttnError("has commas inside its numbers, and spaces between them", where=path, hint=hint)
     rows = [_SEPARATOR.split(_without_inner_spaces(line).strip()) for line in lines]
-    if len(rows) > 1 and rows[-1] == [""]:  # the last row may be ended too
+    if len(rows) > 1 and rows[-1] == [""]:  # the last row may end with `;`
         del rows[-1]
     if not _is_cell(read_cell(rows[0][0], path)):
         return None
@@ -292,7 +292,7 @@ def read_typed_matrix(text: str, path: ErrorPath, read_cell: ReadCell = read_num
 
 
 def _is_of_decimal_commas(line: str) -> bool:
-    """Whether a row is several words, each a number with a decimal comma: `1,5 0,5`, and not `1,5` or `1, 5`."""
+    """Whether a row has several numbers with decimal commas: `1,5 0,5`, but not `1,5` or `1, 5`."""
     words = line.split()
     return len(words) > 1 and all(DECIMAL_COMMA.fullmatch(word) for word in words)
 
@@ -313,7 +313,7 @@ def _is_cell(value: Any) -> bool:
 
 
 def _cell(cell: str, path: ErrorPath, read_cell: ReadCell) -> Any:
-    """The number or the boolean in a cell; raises AttnError where it is neither."""
+    """The number or the boolean in a cell; raises AttnError for anything else."""
     value = read_cell(cell, path)
     if _is_cell(value):
         return value

@@ -25,7 +25,7 @@ from attncli.problem.numbers import (
     to_word,
 )
 
-# The operator that a number in place of a name means, and its parameter, by the kind.
+# The operator, by kind, for a number instead of a name, and its parameter.
 NUMBERS_IN_PLACE: Mapping[str, tuple[str, str]] = {"difference": ("differential", "lambda_full")}
 BITS = (2, 3, 4, 8)
 FORMATS = ("gptq", "gptq_v2")
@@ -33,21 +33,21 @@ FORMATS = ("gptq", "gptq_v2")
 
 @dataclass(frozen=True, eq=False)
 class QuantizedForm:
-    """One form: the arrays that it needs, those that it may have, how its other values are converted, and its function.
+    """One encoding of a quantized array: its required and optional arrays, converters of its options, and its function.
 
     The first array has the numbers themselves.
     """
 
-    function: str  # "module:function", which few problems need
+    function: str  # "module:function", imported only if needed
     arrays: tuple[str, ...]
     optional_arrays: tuple[str, ...] = ()
     options: Mapping[str, Callable[[Any, ErrorPath], Any]] | None = None
     required_options: tuple[str, ...] = ()
-    constants: Mapping[str, str] = field(default_factory=dict)  # what its function is given, too
+    constants: Mapping[str, str] = field(default_factory=dict)  # further arguments of the function
 
     @property
     def all_arrays(self) -> tuple[str, ...]:
-        """The arrays that it may have."""
+        """All arrays, required and optional."""
         return (*self.arrays, *self.optional_arrays)
 
 
@@ -55,7 +55,7 @@ def _to_bits(value: Any, path: ErrorPath) -> int:
     """The bits of an integer."""
     bits = to_integer(value, path, 2)
     if bits not in BITS:
-        raise AttnError(f"{bits} bits are not read", where=path, hint=f"expected {', '.join(map(str, BITS))}")
+        raise AttnError(f"{bits} bits are not supported", where=path, hint=f"expected {', '.join(map(str, BITS))}")
     return bits
 
 
@@ -77,9 +77,9 @@ FORMS: Mapping[str, QuantizedForm] = {
 
 
 def check_has_no_bits(given: Any, path: ErrorPath, typed: Callable[[str], str]) -> None:
-    """Raise AttnError where integers may be the bits of floats, which are read if their type is said.
+    """Raise AttnError if integers may be the bits of floats, whose type must then be named.
 
-    `typed` makes of the name of a type what is typed for that.
+    `typed` turns the name of a type into the text to type.
     """
     integers = given.integers if isinstance(given, GivenArray) else None
     if integers is not None:
@@ -89,7 +89,7 @@ def check_has_no_bits(given: Any, path: ErrorPath, typed: Callable[[str], str]) 
 
 
 def form_of(value: Any) -> str | None:
-    """The name of the form that a value is given in; None where it is not a quantized array.
+    """The name of a value's encoding; None if it is not a quantized array.
 
     >>> form_of({"fp8": {"weight": "w.npy", "scale": 2}}), form_of({"fp8": [1, 2]})
     ('fp8', None)
@@ -101,9 +101,9 @@ def form_of(value: Any) -> str | None:
 
 
 def to_numbers(value: Mapping[str, Mapping[str, Any]], path: ErrorPath) -> GivenArray:
-    """The matrix [o i] of a quantized array in float32; its type is that of the other arrays of the problem.
+    """The matrix [o i] of a quantized array in float32; it takes the type of the problem's other arrays.
 
-    Raises AttnError where an array or an option is missing or unknown, or where shapes do not fit each other.
+    Raises AttnError if an array or an option is missing or unknown, or if shapes don't match.
 
     >>> to_numbers({"fp8": {"weight": [[1, 2], [3, 4]], "scale": [10, 100]}}, ("w_q",)).array.tolist()
     [[10.0, 20.0], [300.0, 400.0]]
@@ -138,16 +138,16 @@ def to_numbers(value: Mapping[str, Mapping[str, Any]], path: ErrorPath) -> Given
 
 @dataclass(frozen=True)
 class PendingRandom:
-    """An array that a generator makes when the lengths of its axes have been found."""
+    """An array that a generator makes once the lengths of its axes are known."""
 
     generator: Operator
 
 
 def to_operator(kind: str, value: Any, path: ErrorPath) -> Operator:
-    """The operator of a kind that a value chooses, with every given parameter converted and in its range.
+    """The operator of a kind that a value names, with its given parameters converted and checked.
 
     `value` is a name, `{name: {parameter: value}}`, a function that is registered as an operator, or an Operator.
-    Raises AttnError that names the parameter, or suggests the nearest name.
+    Raises AttnError with the parameter, or with the nearest name.
 
     >>> str(to_operator("score", {"gaussian": {"sigma": 2}}, ("score",)))
     'gaussian:sigma=2'
@@ -177,7 +177,7 @@ def to_operator(kind: str, value: Any, path: ErrorPath) -> Operator:
 def to_array_or_generator(value: Any, path: ErrorPath, noun: str = MATRIX) -> GivenArray | PendingRandom:
     """An array, also quantized, or the generator that will make it: `normal`, `{normal: {std: 2}}`.
 
-    An error names it `noun`.
+    Errors call it `noun`.
     """
     if isinstance(value, PendingRandom):
         return value
@@ -190,7 +190,7 @@ def to_array_or_generator(value: Any, path: ErrorPath, noun: str = MATRIX) -> Gi
 
 
 def _name_and_parameters(kind: str, value: Any, path: ErrorPath) -> tuple[str, Mapping[str, Any]]:
-    """The name of the operator that a value chooses, and the parameters that it gives; a function is registered."""
+    """The name of a value's operator, and its given parameters; a function is registered."""
     if isinstance(value, FunctionType) and not hasattr(value, "record"):
         value = registered_function(kind_of(kind), value)
     record = value if isinstance(value, OperatorRecord) else getattr(value, "record", None)
@@ -215,7 +215,7 @@ def _name_and_parameters(kind: str, value: Any, path: ErrorPath) -> tuple[str, M
 
 
 def _hint_of_mapping(value: Any, path: ErrorPath) -> str | None:
-    """How a name that is an entry of a mapping, as other programs have it, is written; None where there is none.
+    """The hint for a mapping with the name as an entry, other programs' form; None if it has none.
 
     >>> _hint_of_mapping({"name": "softmax"}, ("p.yaml", "normalize"))
     'write normalize: softmax'
@@ -232,7 +232,7 @@ def _hint_of_mapping(value: Any, path: ErrorPath) -> str | None:
 
 
 def chooses_operator(kind: str, value: Any) -> bool:
-    """Whether a value names an operator of a kind; `{normal: [1, 2]}` is a labelled row and no generator."""
+    """Whether a value names an operator of a kind; `{normal: [1, 2]}` is a labelled row, not a generator."""
     if isinstance(value, str):
         return is_operator(kind, value)
     if isinstance(value, Mapping):
@@ -243,7 +243,7 @@ def chooses_operator(kind: str, value: Any) -> bool:
 
 
 def check_spelling(kind: str, value: Any, path: ErrorPath) -> None:
-    """Raise UnknownNameError where a value is `{name: {parameter: value}}`, and the name is near one of an operator."""
+    """Raise UnknownNameError if a value is `{name: {parameter: value}}` with a name near an operator's."""
     if not isinstance(value, Mapping) or len(value) != 1:
         return
     ((name, parameters),) = value.items()
@@ -255,7 +255,7 @@ def check_spelling(kind: str, value: Any, path: ErrorPath) -> None:
 
 
 def named_masks() -> Sequence[str]:
-    """The names of the masks that `mask` can be by themselves: those that read no array of the user's."""
+    """The names of masks that `mask` accepts alone: those that need no array from the user."""
     own = {"table", "key_lengths", "query_key_lengths", "key_mask", "query_sequences"}
     return [name for name, record in operators("mask").items() if not own & set(record.shapes.arrays)]
 
@@ -291,7 +291,7 @@ def _to_parameter(record: OperatorRecord, parameter: Parameter, value: Any, path
 
 
 def _to_mapping(reads: ReadsMapping, value: Any, path: ErrorPath) -> ParameterMapping:
-    """A mapping in place of a number, with the numbers in it converted."""
+    """A mapping instead of a number, with its numbers converted."""
     entries = value.as_mapping() if isinstance(value, ParameterMapping) else value
     converted = {name: _to_entry(entry, (*path, str(name))) for name, entry in entries.items()}
     try:
@@ -302,14 +302,14 @@ def _to_mapping(reads: ReadsMapping, value: Any, path: ErrorPath) -> ParameterMa
 
 
 def _to_entry(value: Any, path: ErrorPath) -> Any:
-    """An entry of a mapping: a list of finite numbers, one of them, or what is not a number, as it is."""
+    """An entry of a mapping: a finite number, or a list of them; anything else unchanged."""
     if isinstance(value, (list, tuple)):
         return [to_finite(entry, (*path, f"number {number}")) for number, entry in enumerate(value, 1)]
     return value if value is None or isinstance(value, (bool, str, Mapping)) else to_finite(value, path)
 
 
 def _to_array_parameter(parameter: Parameter, value: Any, path: ErrorPath) -> Any:
-    """An array, one number where the array has no axes, or a generator that makes it later."""
+    """An array, a number if the array has no axes, or a generator that makes it later."""
     if is_number(value):
         if parameter.is_counts:
             return to_counts(np.array([value]), path, value)

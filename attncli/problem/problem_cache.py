@@ -1,4 +1,4 @@
-"""Checked problems, kept by shapes and options: what does not depend on numbers is worked out once."""
+"""A cache of checked problems, keyed by shapes and options: results that don't depend on numbers are computed once."""
 
 from collections.abc import Hashable, Mapping
 from typing import Any
@@ -9,21 +9,21 @@ from attncli.problem.arrays import ArrayOrigin
 from attncli.problem.operators import PendingRandom
 from attncli.problem.spec import FIELDS, ProblemSpec, signature_of
 
-# The kinds of fields whose numbers are checked, or make other arrays of the problem: such a problem has no form.
+# The kinds of fields whose numbers are checked, or determine other arrays: such a problem is not cached.
 KINDS_OF_NUMBERS = ("positions", "sequence_bounds", "vocabulary")
 MAX_FORMS = 128
 
-NO_ORIGINS: Mapping[str, ArrayOrigin] = {}  # a mapping that can be pickled
+NO_ORIGINS: Mapping[str, ArrayOrigin] = {}  # can be pickled
 
-# What a problem has besides its arrays, by the form of its values, or of what is given, before it is converted.
+# The cached facts about a problem besides its arrays, by the key of its converted values, or of the given ones.
 _KEPT: dict[Hashable, Mapping[str, Any]] = {}
 
 
 def cache_key(values: Mapping[str, Any]) -> Hashable | None:
-    """The form of converted values, weights in_out: the same for problems that differ in the numbers of arrays alone.
+    """The key of converted values, weights in_out: the same for problems that differ only in arrays' numbers.
 
-    None where the problem is checked anew each time: where its numbers are checked too, or an array is still to be
-    drawn or read.
+    None for a problem that must be checked each time, because its numbers are checked, or an array is still to be drawn
+    or read.
 
     >>> import numpy as np
     >>> cache_key({"query": np.zeros((2, 3)), "scale": 0.5}) == cache_key({"query": np.ones((2, 3)), "scale": 0.5})
@@ -50,7 +50,7 @@ def cache_key(values: Mapping[str, Any]) -> Hashable | None:
 
 
 def _is_known_by_shapes(operator: Operator) -> bool:
-    """Whether every array of an operator is made, and no check reads the numbers in it."""
+    """Whether all arrays of an operator are ready, and no check reads their numbers."""
     if any(isinstance(value, PendingRandom) for value in operator.given.values()):
         return False
     return operator.record.check is None or not operator.arrays
@@ -59,9 +59,9 @@ def _is_known_by_shapes(operator: Operator) -> bool:
 def recall(
     form: Hashable | None, values: Mapping[str, Any], origins: Mapping[str, ArrayOrigin] = NO_ORIGINS
 ) -> ProblemSpec | None:
-    """The problem of values whose form was kept; None where it was not, or its numbers are to be refused.
+    """The problem of cached values; None if they are not cached, or their numbers are invalid.
 
-    It has the arrays among the values themselves.
+    It has the given arrays themselves.
     """
     kept = _KEPT.get(form) if form is not None else None
     if kept is None:
@@ -76,22 +76,22 @@ def recall(
 
 
 def keep(form: Hashable | None, values: Mapping[str, Any], problem: ProblemSpec) -> None:
-    """Keep what a checked problem has besides its arrays, where these are the values themselves."""
+    """Cache a checked problem without its arrays, if these are the values themselves."""
     own = {name for name in FIELDS if _has_arrays(getattr(problem, name))}
     own |= {name for name, value in values.items() if type(value) is np.ndarray}
     has_others = any(getattr(problem, name) is not values.get(name) for name in own)
     if form is None or has_others or any(FIELDS[name].kind in KINDS_OF_NUMBERS for name in own):
         return
-    _ = problem.signature, problem.precision, problem.default_selection  # worked out by now, they are kept too
+    _ = problem.signature, problem.precision, problem.default_selection  # computed now, so that they are cached too
     if len(_KEPT) >= MAX_FORMS:
         _KEPT.clear()
     _KEPT[form] = {name: value for name, value in vars(problem).items() if name not in own}
 
 
 def form_of_given(given: Mapping[str, Any]) -> Hashable | None:
-    """The form of floating-point arrays, masks and numbers, as they are given; None where anything else is.
+    """The key of given floating-point arrays, masks and numbers; None if there is anything else.
 
-    What is None is not given.
+    A value of None is not given.
 
     >>> import numpy as np
     >>> form_of_given({"query": np.zeros((2, 3)), "causal": True}) == form_of_given({"query": np.ones((2, 3))})
@@ -105,7 +105,7 @@ def form_of_given(given: Mapping[str, Any]) -> Hashable | None:
         if kind is np.ndarray and value.dtype.kind in "fb":
             form.append((name, value.shape, value.dtype))
         elif kind is float:
-            form.append((name, kind, repr(value)))  # 0 and −0 are equal, but lead to different results
+            form.append((name, kind, repr(value)))  # 0 and −0 are equal, but give different results
         elif kind in (bool, int):
             form.append((name, kind, value))
         elif value is not None or name not in FIELDS:

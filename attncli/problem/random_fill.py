@@ -1,4 +1,4 @@
-"""Random fill: arrays that generators make, in a fixed order, in the shapes that the other arrays imply."""
+"""Random fill: generators make arrays, in a fixed order, with the shapes that the other arrays imply."""
 
 import math
 from collections.abc import Mapping
@@ -20,15 +20,15 @@ from attncli.problem.spec import FIELDS, LABEL_KEYS, OPERATOR_FIELDS, SENTENCE_G
 from attncli.problem.tokens import distinct_words, embed
 from attncli.problem.weights import PACKED, Heads, packed_key, packed_parts, sizes_of_parts
 
-# The arrays that may be drawn, in the order in which the stream is used: that of the fields. Then come the array
-# parameters of operators.
+# The arrays that may be drawn, in the order in which they use the stream, the fields' order. Array parameters of
+# operators come after them.
 FILLED: Mapping[str, Letters] = {name: field.letters for name, field in FIELDS.items() if field.is_random_fill}
 FILLED_LETTERS = {part for letters in FILLED.values() for letter in letters for part in letter.split("+")}
 BYTES_PER_NUMBER = 8  # generators make float64
 DEFAULT_GENERATOR = "randint"
 LINEAR = "linear"  # the generator of the weights and biases of nn.Linear
-SENTENCE_DIM, SENTENCE_SEED = 8, 0  # a sentence needs nothing else
-# An axis without a length of its own has that of the first of these that has one; h·e: the merged heads.
+SENTENCE_DIM, SENTENCE_SEED = 8, 0  # so that a sentence suffices
+# An axis without a length takes the first known length of these; h·e: the merged heads.
 _SUBSTITUTES = {
     "n": ("m",),
     "d": ("c", "x"),
@@ -46,24 +46,23 @@ _SUBSTITUTES = {
     "ρ": ("d", "x"),
     "η": ("x",),
 }
-SIZE_FIELDS = tuple(name for name, field in FIELDS.items() if field.sizes)  # the keys that say how much is drawn
+SIZE_FIELDS = tuple(name for name, field in FIELDS.items() if field.sizes)  # the sizes of drawn arrays
 _SIZE_OF_LETTER = {letter: name for name in SIZE_FIELDS for letter in FIELDS[name].drawn_sizes}  # else dim
-_IN_PLACE_OF_DRAWN = (  # what to give where there is no seed
-    "give --seed 1, or in place of embeddings that are drawn --embeddings FILE (the attention's own input), --residual "
-    "FILE (what comes before the layer's norm), or --tokens 464,3797 (rows of a token_table)"
+_IN_PLACE_OF_DRAWN = (  # the hint if there is no seed
+    "give --seed 1, or instead of drawn embeddings --embeddings FILE (the attention's own input), --residual FILE "
+    "(the input of the layer's norm), or --tokens 464,3797 (rows of a token_table)"
 )
-_IN_PLACE_OF_LABELS = (  # the same where tokens are given, and are not looked up
-    "without a token_table, which the first layer of a model has, tokens are only labels; give --residual FILE (what "
-    "comes before the layer's norm), --embeddings FILE (the attention's own input), or --seed 1"
+_IN_PLACE_OF_LABELS = (  # the same if tokens are given without a table
+    "without a token_table, which a model's first layer has, tokens are only labels; give --residual FILE (the input "
+    "of the layer's norm), --embeddings FILE (the attention's own input), or --seed 1"
 )
 
 
 def fill(draft: Draft) -> Draft:
-    """Make every pending array of a problem, and those that `init` makes because they are missing.
+    """Make every pending array of a problem, and missing arrays by `init`.
 
-    Weights, given and made, are in_out; the stream is used in the shapes of `weight_layout`. Notes the generator of
-    each array that is made, and which keys on random numbers nothing reads. Raises AttnError where there is no seed to
-    draw from, or a size is missing.
+    Weights are in_out; the stream draws them in the shapes of `weight_layout`. Records the generator of each array, and
+    the unused keys about random numbers. Raises AttnError if a seed or a size is missing.
     """
     values = draft.values
     pending = {name: value.generator for name, value in values.items() if isinstance(value, PendingRandom)}
@@ -92,7 +91,7 @@ def fill(draft: Draft) -> Draft:
 
 
 def _in_order(pending: Mapping[str, Operator]) -> list[str]:
-    """The arrays to make, in the order of FILLED; a bias as `nn.Linear` draws it comes right after its weight."""
+    """The arrays to make, in the order of FILLED; a bias of `nn.Linear` follows its weight."""
     biases = {name for name in pending if name.startswith("b_") and pending[name].record.name == LINEAR}
     biases = {name for name in biases if _weight_of(name) in pending}
     names = (name for name in FILLED if name in pending and name not in biases)
@@ -114,12 +113,12 @@ def _needs_vectors(values: Mapping[str, Any]) -> bool:
 
 
 def _is_drawn_sentence(values: Mapping[str, Any]) -> bool:
-    """Whether a sentence is drawn in the way that sentences are: where no stream of random numbers is named."""
+    """Whether a sentence uses the default drawing: no stream of random numbers is named."""
     return _needs_vectors(values) and values.get("generator") is None
 
 
 def _missing(values: Mapping[str, Any]) -> dict[str, Operator]:
-    """The generators of missing arrays by `init`: embeddings whose sizes are given, and projections."""
+    """The generators from `init` for missing arrays: embeddings with given sizes, and projections."""
     has_sizes = values.get("token_count") is not None or values.get("dim") is not None
     is_sentence_drawn = _needs_vectors(values)
     has_table = given_table(values) is not None
@@ -141,17 +140,17 @@ def _missing(values: Mapping[str, Any]) -> dict[str, Operator]:
 
 
 class _Filler:
-    """Makes one array after another; the stream starts with the first that is drawn."""
+    """Makes one array after another; the stream starts at the first drawn array."""
 
     def __init__(self, filled: dict[str, Any]) -> None:
         self.filled = filled
         self.is_out_in = filled.get("weight_layout") == "out_in"
-        self.read: set[str] = set()  # the keys on random numbers that have been read
-        self.generators: dict[str, Operator] = {}  # of the arrays that have been made
+        self.read: set[str] = set()  # the keys about random numbers used so far
+        self.generators: dict[str, Operator] = {}  # of the arrays made so far
         self._stream: Stream = None
 
     def make(self, name: str, generator: Operator, letters: Letters, *, keeps_size: bool) -> Array:
-        """One array of the problem; a projection that `keeps_size` has a standard deviation of 1/√rows."""
+        """One array of the problem; a projection with `keeps_size` has the standard deviation 1/√rows."""
         leading = self._leading_sizes() if name in TABLES else ()
         shape = (*leading, *(sum(self._size(x, (name,)) for x in letter.split("+")) for letter in letters))
         if keeps_size and FIELDS[name].is_weight:
@@ -161,15 +160,15 @@ class _Filler:
         return self._generate((name,), generator, shape, is_weight=FIELDS[name].is_weight)
 
     def _rows_of(self, bias: str) -> int:
-        """How many features the weight of a bias multiplies; raises AttnError where there is no weight."""
+        """The number of features that a bias's weight multiplies; raises AttnError if there is no weight."""
         weight = self.filled.get(_weight_of(bias))
         if weight is None:
             hint = f"give {_weight_of(bias)}, or {bias}: {{{LINEAR}: {{inputs: 4}}}}"
-            raise AttnError("is drawn as that of nn.Linear, and has no weight", where=bias, hint=hint)
+            raise AttnError("is drawn like a bias of nn.Linear, but has no weight", where=bias, hint=hint)
         return int(weight.shape[-2])
 
     def _leading_sizes(self) -> tuple[int, ...]:
-        """The lengths of the axes before the queries of a table: batch items and heads, where the values have them."""
+        """The lengths of the axes before the queries of a table: batch items and heads, if the values have them."""
         shapes = (x.shape for name in VALUE_SOURCES if (x := self.filled.get(name)) is not None)
         shape: tuple[int, ...] = next(shapes, ())
         heads = (self.filled.get("heads") or shape[1],) if len(shape) > 3 else ()
@@ -177,7 +176,7 @@ class _Filler:
         return (*shape[:-2][:1], *heads)
 
     def embed_sentence(self, generator: Operator) -> None:
-        """Draw the vector of each different word of the sentence, and set its tokens and embeddings by them."""
+        """Draw a vector for each distinct word of the sentence, and set its tokens and embeddings."""
         sentence, path = self.filled["sentence"], ("vocabulary",)
         words = distinct_words(sentence)
         table = self._generate(path, generator, (len(words), self._size("x", path)), is_weight=False)
@@ -197,13 +196,13 @@ class _Filler:
         return operator
 
     def _hint_without_seed(self, name: str) -> str:
-        """What to give where a key is drawn and there is no seed."""
+        """The hint if a key is drawn and there is no seed."""
         if name != "embeddings":
             return "give one, such as 42"
         return _IN_PLACE_OF_DRAWN if self.filled.get("tokens") is None else _IN_PLACE_OF_LABELS
 
     def _generate(self, path: ErrorPath, generator: Operator, shape: tuple[int, ...], *, is_weight: bool) -> Array:
-        """An array of a shape; weights are drawn in the shape that `weight_layout` stores them in."""
+        """An array of a shape; weights are drawn in the shape that `weight_layout` stores."""
         name = ", ".join(path)
         if generator.record.is_drawn and self._stream is None:
             if self.filled.get("seed") is None and _needs_vectors(self.filled):
@@ -214,7 +213,7 @@ class _Filler:
             try:
                 self.read |= {"generator", "seed"}
                 self._stream = stream(self.filled.get("generator", "pcg64"), self.filled["seed"])
-            except ValueError as error:  # seeds of the legacy stream have 32 bits
+            except ValueError as error:  # legacy seeds have 32 bits
                 raise AttnError(str(error), where="seed") from None
         self.generators[".".join(path)] = generator
         self._check_memory(path, shape)
@@ -230,7 +229,7 @@ class _Filler:
         return array.T if is_transposed else array
 
     def _check_memory(self, path: ErrorPath, shape: tuple[int, ...]) -> None:
-        """Raise AttnError, with the key that its greatest length is from, where an array does not fit in memory."""
+        """Raise AttnError, with the key of its greatest length, if an array does not fit in memory."""
         missing = missing_memory(BYTES_PER_NUMBER * math.prod(shape))
         if missing is not None:
             keys = [name for name in SIZE_FIELDS if self.filled.get(name) == max(shape)]
@@ -245,7 +244,7 @@ class _Filler:
             return self._head_counts["hg".index(letter[0])] * self._parameter_size(letter[-1], operator, path)
         if letter == "h":
             return self._heads[0]
-        if letter in "nmtxyλμη":  # of the sequence, whatever heads there are
+        if letter in "nmtxyλμη":  # of the sequence, whatever the heads
             return self._size(letter, path)
         if letter == "a":
             for name, array in operator.arrays.items():
@@ -263,7 +262,7 @@ class _Filler:
 
     @property
     def _head_counts(self) -> tuple[int, int]:
-        """The numbers of query heads and of key heads, also of inputs that have a head axis."""
+        """The numbers of query heads and of key heads, also for inputs with a head axis."""
         if not self._has_input_head_axis:
             return self._heads
         heads = int(self.filled["query"].shape[1])
@@ -276,9 +275,9 @@ class _Filler:
         return heads, int(self.filled.get("kv_heads") or heads)
 
     def _size(self, letter: str, path: ErrorPath) -> int:
-        """The length of an axis, by the arrays, else by the sizes that are given.
+        """The length of an axis, from the arrays, else from given sizes.
 
-        Keys and values have as many features as queries, times the share of their heads.
+        Keys and values have as many features as queries, times their share of heads.
         """
         heads, kv_heads = self._heads
         if letter == "ζ":
@@ -303,7 +302,7 @@ class _Filler:
         raise AttnError(f"{', '.join(path)} is drawn and its size is not known", where=field, hint=f"give {field}")
 
     def _size_of_array(self, letter: str) -> int | None:
-        """The length of an axis by an array, or by a list of labels; None where none has it."""
+        """The length of an axis from an array, or from a list of labels; None if none has it."""
         for name, letters in FILLED.items():
             array = self.filled.get(name)
             if array is None or letter not in letters:
@@ -319,13 +318,13 @@ class _Filler:
         return len(labels) if labels else None
 
     def _rows_of_weights(self, letters: Letters) -> int | None:
-        """The features of a sequence by the weights that multiply it; None where there are none."""
+        """The features of a sequence from the weights that multiply it; None if there are none."""
         names = [name for letter in letters for name, field in FIELDS.items() if field.letters[:1] == (letter,)]
         arrays = (self.filled.get(name) for name in names if FIELDS[name].is_weight)
         return next((int(array.shape[-2]) for array in arrays if array is not None), None)
 
     def _size_of_field(self, letter: str) -> int | None:
-        """The length of an axis by a field such as `dim`; None where it is not given."""
+        """The length of an axis from a field such as `dim`; None if it is not given."""
         name = _SIZE_OF_LETTER.get(letter, "dim" if letter not in _SUBSTITUTES else "")
         size = self.filled.get(name)
         if size is None:

@@ -1,4 +1,4 @@
-"""The arrays of a recurrence: which axes they have, and that these fit the tokens and the heads."""
+"""The arrays of a recurrence: their axes, and checks against the tokens and the heads."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,7 +12,7 @@ from attncli.problem.inputs import STATE_ARRAYS
 from attncli.problem.lengths import Lengths
 from attncli.problem.spec import FIELDS, ProblemSpec
 
-# Keys that leave tokens out, or end one sequence and begin another: a state that went on would be another result.
+# Keys that skip tokens, or separate sequences: a state that continued would change the result.
 LEAVE_TOKENS_OUT = {
     **dict.fromkeys(("key_lengths", "key_mask"), "give sequences without padding, one problem for each length"),
     "cu_seqlens": "give one problem for each sequence",
@@ -20,11 +20,11 @@ LEAVE_TOKENS_OUT = {
 
 
 def heads_before_tokens(name: str, array: Array, values: Mapping[str, Any]) -> Array:
-    """`decay` or `beta` with the tokens first, as queries have them, in attn's order: [b g n d] or [b g n].
+    """`decay` or `beta`, given with tokens before heads like queries, in attn's order: [b g n d] or [b g n].
 
-    In ONNX's operator heads are side by side, [b n g·d] or [b n g]; with layout bnhd they may be apart, [b n g d]. They
-    are those of keys, and no axis where there is one that is not one of queries either. Where queries have other
-    axes, or heads first, the array is as it was. Raises AttnError where the last axis is none of these heads.
+    In ONNX's operator heads are side by side, [b n g·d] or [b n g]; with layout bnhd they may have an axis, [b n g d].
+    They are key heads; a single head has no axis if queries have none. For other axes of queries, or heads first, the
+    array stays. Raises AttnError if the last axis does not match the heads.
 
     >>> import numpy as np
     >>> values = {"query": np.zeros((2, 5, 12)), "heads": 4, "kv_heads": 2}
@@ -52,9 +52,9 @@ def heads_before_tokens(name: str, array: Array, values: Mapping[str, Any]) -> A
 
 
 def check_has_one_order(values: Mapping[str, Any]) -> None:
-    """Raise AttnError where `decay` or `beta` fits with heads before tokens and after them, to other numbers.
+    """Raise AttnError if `decay` or `beta` fits both with heads before tokens and after, with different results.
 
-    That is where queries have their heads after the tokens: as many tokens as heads tell nothing.
+    This happens if queries have heads after tokens, and there are as many tokens as heads.
     """
     layout = _layout_with_tokens_first(values)
     for name in ("decay", "beta"):
@@ -74,14 +74,14 @@ def check_has_one_order(values: Mapping[str, Any]) -> None:
 
 
 def _layout_with_tokens_first(values: Mapping[str, Any]) -> str:
-    """The order of the axes of queries where it has the tokens before the heads; empty where it has not."""
+    """The order of axes of queries if tokens come before heads; otherwise empty."""
     count = getattr(values.get("query"), "ndim", 0)
     layout = values.get("layout") or {3: "bnd"}.get(count, "")
     return layout if layout in ("bnd", "bnhd") and len(layout) == count else ""
 
 
 def _head_counts(values: Mapping[str, Any], layout: str) -> tuple[int, int]:
-    """The numbers of heads of queries and of keys, which are given in this order of axes."""
+    """The numbers of query heads and key heads in this order of axes."""
     if "h" in layout:
         key = values.get("key")
         return values["query"].shape[2], values["query" if getattr(key, "ndim", 0) != len(layout) else "key"].shape[2]
@@ -90,9 +90,9 @@ def _head_counts(values: Mapping[str, Any], layout: str) -> tuple[int, int]:
 
 
 def shape_state_arrays(spec: ProblemSpec, lengths: Lengths) -> ProblemSpec:
-    """The problem with `decay` and `beta` [n] where there are no axes before the tokens, and one row was given.
+    """The problem with a row of `decay` or `beta` as [n], if there are no axes before the tokens.
 
-    A row of as many numbers as there are tokens has one for each, also where keys have as many features.
+    A row with as many numbers as tokens has one for each, even if keys have as many features.
     """
     arrays = {name: array for name in ("decay", "beta") if (array := getattr(spec, name)) is not None}
     rows: dict[str, Any] = {name: array[0] for name, array in arrays.items() if array.shape == (1, lengths["n"].size)}
@@ -100,11 +100,11 @@ def shape_state_arrays(spec: ProblemSpec, lengths: Lengths) -> ProblemSpec:
 
 
 def state_array_letters(spec: ProblemSpec, name: str) -> Letters | None:
-    """The letters of the axes of `decay`, `beta` or `past_state`; None where it has too few or too many.
+    """The letters of the axes of `decay`, `beta` or `past_state`; None if it has too few or too many axes.
 
-    Heads are those of keys (g) where there are as many, and fewer than query heads. `decay` has the axes [b h n] of
-    the problem, or one more for the key features; [h n] is the same for all batch items, and a length of 1 is one
-    number for all tokens.
+    The heads are key heads (g) if their number matches, and is below the number of query heads. `decay` has the
+    problem's axes [b h n], or one more for the key features; [h n] is the same for all batch items, and a length of 1
+    is one number for all tokens.
     """
     field, shape = FIELDS[name], getattr(spec, name).shape
     leading, own = spec.leading.score_axes, field.letters
@@ -113,7 +113,7 @@ def state_array_letters(spec: ProblemSpec, name: str) -> Letters | None:
         own = (*own, *field.trailing)
     elif name == "past_state" and len(shape) == len(own):
         leading = ()
-    elif leading == ("b", "h") and len(shape) == 2:  # of each head, the same for all batch items
+    elif leading == ("b", "h") and len(shape) == 2:  # per head, the same for all batch items
         leading = ("h",)
     elif before != len(own):
         return None
@@ -124,7 +124,7 @@ def state_array_letters(spec: ProblemSpec, name: str) -> Letters | None:
 
 
 def check_recurrence(spec: ProblemSpec, lengths: Lengths) -> None:
-    """Raise AttnError where there is not one key for each query, tokens are left out, or an array does not fit."""
+    """Raise AttnError unless each query has one key, all tokens are read, and the arrays match."""
     recurrence = spec.recurrence
     assert recurrence is not None
     for name, hint in LEAVE_TOKENS_OUT.items():
@@ -139,7 +139,7 @@ def check_recurrence(spec: ProblemSpec, lengths: Lengths) -> None:
 
 
 def _check_array(spec: ProblemSpec, name: str, lengths: Lengths) -> None:
-    """The axes of one array are those of the problem, or of length 1."""
+    """Each axis of an array must match the problem, or have length 1."""
     shape, letters = getattr(spec, name).shape, state_array_letters(spec, name)
     if letters is None:
         wanted = [(*spec.leading.score_axes, *FIELDS[name].letters)]

@@ -1,4 +1,4 @@
-"""Sequences of several lengths: packed one after the other by their bounds, or their keys in pages of one pool."""
+"""Sequences of different lengths: packed into one array with bounds, or with keys in pages of a pool."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,9 +14,9 @@ from attncli.problem.spec import ProblemSpec
 
 
 def with_positions(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a problem with the positions of rows in their sequences, where these are read and not given.
+    """The values of a problem with the positions of rows in their sequences, if they are needed and not given.
 
-    Biases and masks read the distance of a query and a key of one sequence alone, which their rows have too.
+    Biases and masks don't need them: they only read distances within a sequence, which the row numbers also give.
     """
     bounds, position = values.get("cu_seqlens"), values.get("position")
     is_at_positions = isinstance(position, Operator) and position.record.acts_on in ("embeddings", "query_and_key")
@@ -46,7 +46,7 @@ def positions_in_sequences(bounds: Array) -> Array:
 
 
 def check_packed_sequences(spec: ProblemSpec, lengths: Mapping[str, Length]) -> None:
-    """Raise AttnError where the bounds are not those of the rows, or something counts from the first of all keys."""
+    """Raise AttnError if the bounds don't match the rows, or an operator counts from the first of all keys."""
     bounds, bounds_of_keys = spec.cu_seqlens, spec.cu_seqlens_k
     if bounds is None:
         return
@@ -58,22 +58,22 @@ def check_packed_sequences(spec: ProblemSpec, lengths: Mapping[str, Length]) -> 
     of_keys = ("cu_seqlens", bounds) if bounds_of_keys is None else ("cu_seqlens_k", bounds_of_keys)
     for letter, (name, array) in {"n": ("cu_seqlens", bounds), "m": of_keys}.items():
         if array[-1] != lengths[letter].size:
-            advice = "cu_seqlens_k is that of the keys" if letter == "m" and bounds_of_keys is None else None
+            advice = "cu_seqlens_k is for the keys" if letter == "m" and bounds_of_keys is None else None
             raise AttnError(f"{name} ends at {array[-1]}; {lengths[letter].owner}", where=name, hint=advice)
     operators = [("mask", operator) for operator in operators_of_mask(spec.mask)]
     operators += [("position", spec.position)] if spec.position is not None else []
     for key, operator in operators:
         if operator.record.counts_from_first_key:
-            message = f"{operator.record.name} counts from the first key, not from that of each sequence"
+            message = f"{operator.record.name} counts from the first key, not from each sequence's first"
             raise AttnError(message, where=key, hint="give the sequences one by one", keys=(key, "cu_seqlens"))
 
 
 def read_pages(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a problem with the keys and values of each batch item, [b h m d], in place of pages.
+    """The values of a problem with the keys and values of each batch item, [b h m d], instead of pages.
 
-    They go as far as the longest of `key_lengths`, or to the end of the pages; beyond its own length an item has zeros,
-    whatever its pages have there. Of packed sequences the keys of all follow one another, [1 h m d], and
-    `cu_seqlens_k` has their bounds. Raises AttnError where a page is missing, or there is none of a number.
+    Their length is the longest of `key_lengths`, or all pages; beyond its own length an item has zeros, whatever its
+    pages contain. In packed sequences all keys follow one another, [1 h m d], with the bounds `cu_seqlens_k`. Raises
+    AttnError if a page is missing, or does not exist.
     """
     read, table = dict(values), values["page_table"]
     arrays = {name: values[name] for name in PAGED if getattr(values.get(name), "ndim", 0)}
@@ -98,7 +98,7 @@ def read_pages(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _pages(name: str, array: Array, page_size: int | None) -> Array:
-    """Pages [pages, page size, heads, features], also of rows [rows, heads, features] one page after the other."""
+    """Pages [pages, page size, heads, features], also from consecutive rows [rows, heads, features]."""
     if 0 in array.shape:
         raise AttnError("has no numbers", where=name)
     if array.ndim == 4:
@@ -108,17 +108,17 @@ def _pages(name: str, array: Array, page_size: int | None) -> Array:
         return array
     if array.ndim != 3:
         hint = "expected (pages, page size, heads, features)"
-        raise AttnError(f"{name} has {count_of(array.ndim, 'axis')}, and does not hold pages", where=name, hint=hint)
+        raise AttnError(f"{name} has {count_of(array.ndim, 'axis')}, so it can't be pages", where=name, hint=hint)
     if page_size is None:
         hint = "give page_size, or key and value as (pages, page size, heads, features)"
         raise AttnError(f"{name} has 3 axes, and the size of a page is not given", where="page_size", hint=hint)
     if len(array) % page_size:
-        raise AttnError(f"{name} has {len(array)} rows, which are not whole pages of {page_size}", where="page_size")
+        raise AttnError(f"{name} has {len(array)} rows, not a multiple of the page size {page_size}", where="page_size")
     return array.reshape(-1, page_size, *array.shape[1:])
 
 
 def _lengths(values: Mapping[str, Any], page_size: int) -> list[int]:
-    """How many keys of each batch item are read."""
+    """The number of keys to read for each batch item."""
     table, given = values["page_table"], values.get("key_lengths")
     available = table.shape[1] * page_size
     if given is None:
@@ -146,8 +146,8 @@ def _gathered(name: str, pages: Array, table: Array, lengths: list[int]) -> Arra
             first, last = place * size, min((place + 1) * size, length) - 1
             keys = f"keys {first} to {last}" if first < last else f"key {first}"
             what = f"{keys} of batch item {item}"
-            message = f"there is no page for {what}" if number < 0 else f"page {number} of {what} is not there"
-            hint = "say with key_lengths how many keys each item has" if number < 0 else None
+            message = f"there is no page for {what}" if number < 0 else f"page {number} of {what} does not exist"
+            hint = "give each item's number of keys by key_lengths" if number < 0 else None
             raise AttnError(message, where="page_table", hint=hint or f"{name} has the pages 0 to {count - 1}")
         gathered[item, :length] = pages[numbers].reshape(-1, heads, features)[:length]
     turned: Array = gathered.swapaxes(1, 2)

@@ -1,7 +1,7 @@
-"""The tokens of a problem and their vectors: of a sentence, by its vocabulary or a model's tokenizer, or of rows.
+"""The tokens of a problem and their vectors: a sentence's, by a vocabulary or a model's tokenizer, or rows.
 
-A sentence is split into words, whose vectors a vocabulary has, or by a tokenizer into numbers of rows of a table. The
-embeddings are those, or made of a residual stream.
+A sentence is split into words, whose vectors are in a vocabulary, or by a tokenizer into row numbers of a table. The
+embeddings are these vectors, or come from a residual stream.
 """
 
 import re
@@ -23,14 +23,14 @@ from attncli.problem.operators import PendingRandom
 from attncli.problem.spec import FIELDS, ProblemSpec
 
 _JOINERS = "\u200c\u200d"  # zero-width joiner and non-joiner: characters inside a word
-_SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"  # of the emoji before them
+_SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"  # modifiers of the emoji before them
 
 
 def embed(sentence: str, vocabulary: Mapping[str, Array]) -> tuple[tuple[str, ...], Array]:
     """The words of a sentence, and their vectors [m x].
 
-    A word is looked up as it is, then in lower case. `the#2` in the vocabulary is the vector of the second "the";
-    without such an entry a repeated word has one vector.
+    A word is looked up as written, then in lower case. `the#2` in the vocabulary is the vector of the second "the";
+    otherwise a repeated word has one vector.
 
     Raises AttnError for a word that the vocabulary does not have.
 
@@ -55,9 +55,9 @@ def embed(sentence: str, vocabulary: Mapping[str, Array]) -> tuple[tuple[str, ..
 
 
 def distinct_words(sentence: str) -> tuple[str, ...]:
-    """The different words of a sentence in the order of their first appearance; capitals make no difference.
+    """The distinct words of a sentence in the order of their first appearance, ignoring case.
 
-    A word that is in lower case somewhere is so here. Raises AttnError where there are no words.
+    A word that is in lower case somewhere is in lower case here. Raises AttnError if there are no words.
 
     >>> distinct_words("The cat saw the dog in Paris.")
     ('the', 'cat', 'saw', 'dog', 'in', 'Paris')
@@ -73,7 +73,7 @@ def distinct_words(sentence: str) -> tuple[str, ...]:
 
 
 def _words(sentence: str) -> list[str]:
-    """Runs of letters, digits, their marks and emoji, in any script; an apostrophe or a hyphen may be inside a word."""
+    """Runs of letters, digits, their marks and emoji, in any script; words may contain apostrophes and hyphens."""
     kinds = "".join("w" if _in_word(c) else "-" if c in "'’-" else " " for c in sentence)
     return [sentence[match.start() : match.end()] for match in re.finditer("w+(?:-w+)*", kinds)]
 
@@ -85,11 +85,11 @@ def _in_word(letter: str) -> bool:
 
 
 TOKENIZER = "tokenizer"  # the key
-_UNREADABLE = "\N{REPLACEMENT CHARACTER}"  # what a part of a letter's bytes is decoded to
+_UNREADABLE = "\N{REPLACEMENT CHARACTER}"  # the decoding of an incomplete character
 
 
 class Splitter(Protocol):
-    """What splits a text into tokens: their numbers and labels, as of `encode`."""
+    """Splits a text into tokens: their numbers and labels, as from `encode`."""
 
     def split(self, text: str) -> tuple[list[int], tuple[str, ...]]:
         """The numbers and labels of the tokens of a text."""
@@ -97,17 +97,17 @@ class Splitter(Protocol):
 
 @dataclass(frozen=True)
 class GivenTokenizer:
-    """A tokenizer of the package tokenizers that a user of Python has made."""
+    """A Python user's tokenizer from the package tokenizers."""
 
     tokenizer: Any
 
     def split(self, text: str) -> tuple[list[int], tuple[str, ...]]:
-        """As `encode`, by a copy: the user's own keeps its padding."""
+        """Like `encode`, with a copy: the user's own keeps its padding."""
         return encode(deepcopy(self.tokenizer), text)
 
 
 def to_splitter(value: Any) -> Splitter:
-    """What splits a text: a file, or a tokenizer, also in one of transformers; raises AttnError for others."""
+    """A splitter from a file, or from a tokenizer, also a transformers one; raises AttnError for others."""
     if callable(getattr(value, "split", None)) and not isinstance(value, str):
         splitter: Splitter = value
         return splitter
@@ -119,10 +119,10 @@ def to_splitter(value: Any) -> Splitter:
 
 
 def encode(tokenizer: Any, text: str) -> tuple[list[int], tuple[str, ...]]:
-    """The numbers and labels of the tokens of a text, with those that the tokenizer adds, such as [CLS].
+    """The numbers and labels of the tokens of a text, including added ones such as [CLS].
 
-    A label is the token as it is read, without the marks of spaces (`Ġ`, `▁`); a token that is a part of a letter alone
-    has that letter. The tokenizer's padding and truncation, which are those of batches, are turned off.
+    A label is the token's text without marks of spaces (`Ġ`, `▁`); a token that is only a part of a letter has that
+    letter. The tokenizer's padding and truncation, which are for batches, are turned off.
     """
     tokenizer.no_padding()
     tokenizer.no_truncation()
@@ -136,10 +136,10 @@ def encode(tokenizer: Any, text: str) -> tuple[list[int], tuple[str, ...]]:
 
 
 def split_sentence(draft: Draft) -> Draft:
-    """Replace a sentence and its tokenizer by tokens, which are labels, and note their numbers, the rows of a table.
+    """Replace a sentence and its tokenizer by tokens as labels, and record their numbers, the rows of a table.
 
-    A vocabulary, or tokens, embeddings or a residual stream given over the sentence of a file, have precedence: then,
-    and without a sentence, nothing reads the tokenizer.
+    A vocabulary has precedence, and so have tokens, embeddings or a residual stream given over a file's sentence: then,
+    and without a sentence, the tokenizer is unused.
     """
     values = dict(draft.values)
     tokenizer = values.pop(TOKENIZER, None)
@@ -152,17 +152,17 @@ def split_sentence(draft: Draft) -> Draft:
     numbers, labels = tokenizer.split(values.pop("sentence"))
     if not numbers:
         raise AttnError("has no tokens", where="sentence")
-    if draft.is_in_file("tokens"):  # otherwise they are labels of the user's own
+    if draft.is_in_file("tokens"):  # otherwise they are the user's own labels
         values.pop("tokens", None)
     values.setdefault("tokens", labels)
     if len(values["tokens"]) != len(numbers):
-        message = f"are {len(values['tokens'])}, and the tokenizer makes {len(numbers)} of the sentence"
+        message = f"are {len(values['tokens'])}, but the tokenizer splits the sentence into {len(numbers)}"
         raise AttnError(message, where="tokens", hint="leave them out", keys=("tokens", "sentence"))
     return replace(draft, values=values, token_numbers=numbers)
 
 
 def _reason_not_read(draft: Draft, values: dict[str, Any]) -> str:
-    """Why nothing reads a tokenizer; "" where it is read. A sentence of a file gives way to what is given over it."""
+    """The reason why a tokenizer is unused, or "". Values given over a file override its sentence."""
     if "sentence" not in values:
         return "there is no sentence"
     if "vocabulary" in values:
@@ -176,7 +176,7 @@ def _reason_not_read(draft: Draft, values: dict[str, Any]) -> str:
 
 
 def _check_has_words(draft: Draft) -> None:
-    """Raise AttnError where a sentence is given over a file whose table of tokens has numbers, and no words."""
+    """Raise AttnError if a sentence is given over a file whose token table has numbers, not words."""
     values = draft.values
     is_over_file = "sentence" in values and not draft.is_in_file("sentence") and draft.is_in_file("token_table")
     if is_over_file and "vocabulary" not in values:
@@ -185,22 +185,21 @@ def _check_has_words(draft: Draft) -> None:
         raise AttnError(message, where="sentence", hint=hint, keys=("sentence",))
 
 
-# What makes a residual stream of tokens.
+# The keys that make a residual stream from tokens.
 TOKEN_NORM, RESIDUAL_NORM = "token_norm", "residual_norm"
 TOKEN_KEYS = ("token_table", "token_positions", "token_scale", "token_types", "token_type_ids", TOKEN_NORM)
-RESIDUAL_KEYS = (*TOKEN_KEYS, RESIDUAL_NORM)  # nothing reads them where embeddings are given
+RESIDUAL_KEYS = (*TOKEN_KEYS, RESIDUAL_NORM)  # unused if embeddings are given
 _INPUT_KEYS = frozenset({"embeddings", "residual", "sentence", *RESIDUAL_KEYS})
-_OF_ROW = {"position": "at position", "type": "of type"}  # what is said of a token by the row that is added to it
+_OF_ROW = {"position": "at position", "type": "of type"}  # the words for the row added to a token
 _WHOLE_NUMBER = re.compile(r"-?[0-9]+", re.ASCII)
 
 
 def choose_input(draft: Draft) -> Draft:
-    """Keep the key that makes the attention's input, with those that act on it; the others are taken away.
+    """Keep the key for the attention's input, with the keys that act on it; remove the others.
 
-    Embeddings have precedence over a residual stream, and that over tokens that are looked up. An option, or a keyword
-    over a file, wins over what a file has: then embeddings that the file would draw, or a residual stream of it, give
-    way. Notes why nothing reads a key, for each that was given and not by a file, which may have keys for all three.
-    Raises AttnError where two were given side by side, or tokens are missing.
+    Embeddings have precedence over a residual stream, and a stream over looked-up tokens. An option, or a keyword over
+    a file, overrides the file: its drawn embeddings, or its residual stream. Records why other keys are unused, except
+    a file's, which may have keys for all three. Raises AttnError if two were given together, or tokens are missing.
     """
     if _INPUT_KEYS.isdisjoint(draft.values):
         return draft
@@ -214,7 +213,7 @@ def choose_input(draft: Draft) -> Draft:
 
 
 def _keys_in_vain(values: Mapping[str, Any]) -> tuple[Sequence[str], str]:
-    """The keys of the inputs that are not chosen, and why nothing reads them."""
+    """The keys of the other inputs, and why they are unused."""
     if "residual" in values and not {"embeddings", "sentence"}.isdisjoint(values):
         name = "embeddings" if "embeddings" in values else "sentence"
         message = f"residual and {name} are both given"
@@ -234,7 +233,7 @@ def _keys_in_vain(values: Mapping[str, Any]) -> tuple[Sequence[str], str]:
 
 
 def embed_sentence(draft: Draft) -> Draft:
-    """Set the tokens and embeddings of a sentence by its vocabulary; `random_fill` does where that is to be drawn."""
+    """Set the tokens and embeddings of a sentence from its vocabulary; `random_fill` draws a missing one."""
     text, vocabulary = draft.values.get("sentence"), draft.values.get("vocabulary")
     if text is None and vocabulary is None:
         return draft
@@ -253,11 +252,11 @@ def embed_sentence(draft: Draft) -> Draft:
 
 
 def look_up_tokens(draft: Draft) -> Draft:
-    """Replace tables by the rows of the tokens and of their positions, [m x]; the embeddings are made of these.
+    """Replace tables by the rows of the tokens and of their positions, [m x], and make the embeddings from these.
 
-    The numbers of the tokens are those of a tokenizer; without one the tokens are numbers themselves. Without a
-    `token_table` the embeddings are made of the residual stream, where that is given. Only the rows are read and
-    converted. Raises AttnError where a token is not a number, or a table has no such row.
+    The tokens' numbers come from a tokenizer; without one the tokens are numbers themselves. Without a `token_table`
+    the embeddings come from a given residual stream. Only the rows are read and converted. Raises AttnError if a token
+    is not a number, or a table has no such row.
     """
     values = dict(draft.values)
     table, residual = values.get("token_table"), values.get("residual")
@@ -285,7 +284,7 @@ def look_up_tokens(draft: Draft) -> Draft:
 
 
 def _positions_of_tokens(values: Mapping[str, Any]) -> Sequence[int]:
-    """The positions of the tokens: those that are given, otherwise counted from 0 after any cache."""
+    """The positions of the tokens: as given, otherwise counted from 0 after any cache."""
     count, given, past = len(values["tokens"]), values.get("positions"), values.get("past_value")
     if given is None:
         first = 0 if past is None else past.shape[-2]
@@ -299,7 +298,7 @@ def _positions_of_tokens(values: Mapping[str, Any]) -> Sequence[int]:
 
 
 def _types(values: Mapping[str, Any]) -> Sequence[int]:
-    """The types of the tokens, without which all are of type 0."""
+    """The types of the tokens, by default 0."""
     count, given = len(values["tokens"]), values.get("token_type_ids")
     if given is None:
         return [0] * count
@@ -308,14 +307,14 @@ def _types(values: Mapping[str, Any]) -> Sequence[int]:
 
 
 def _check_count(name: str, given: Array, count: int) -> None:
-    """Raise AttnError where there is not a number for each token."""
+    """Raise AttnError unless there is a number for each token."""
     if given.shape != (count,):
         message = f"has the shape [{' '.join(map(str, given.shape))}]; {there_are(count, 'token')}"
         raise AttnError(message, where=name, hint=f"expected [{count}]")
 
 
 def residual_of_tokens(spec: ProblemSpec) -> Array:
-    """The residual stream of the tokens of a problem, [m x] in its type: what the keys of tokens make of their rows."""
+    """The residual stream of a problem's tokens, [m x] in its type, from their rows and the keys that act on these."""
     assert spec.token_table is not None
     widen, rounded = spec.precision.widen, spec.precision.round
     residual: Array = rounded(spec.token_table)
@@ -328,14 +327,14 @@ def residual_of_tokens(spec: ProblemSpec) -> Array:
 
 
 def normalized_vectors(vectors: Array, operator: Operator) -> Array:
-    """Vectors of tokens [m x] that `token_norm` has normalized."""
+    """Vectors of tokens [m x] after `token_norm`."""
     norm = look_up(NORM, operator.record.name)
     found: Array = norm.function(vectors, **USES[TOKEN_NORM].parameters_of(norm, "token_vectors", operator.parameters))
     return found
 
 
 def _prefer_given(draft: Draft, values: dict[str, Any]) -> None:
-    """Take away the embeddings or the residual stream of a file where an option, or a keyword, has something else."""
+    """Remove a file's embeddings or residual stream that an option, or a keyword, overrides."""
     in_file = [name for name in ("embeddings", "residual") if name in values and draft.is_in_file(name)]
     are_both = {"embeddings", "residual"} <= values.keys()
     names_rows = {"tokens", "token_table"} <= values.keys() and not draft.is_in_file("tokens")
@@ -345,7 +344,7 @@ def _prefer_given(draft: Draft, values: dict[str, Any]) -> None:
 
 
 def _forget_count(draft: Draft, values: dict[str, Any]) -> None:
-    """Take away how many embeddings a file would draw, where an option or a keyword has given them, or their labels."""
+    """Remove a file's number of drawn embeddings if an option or a keyword gives embeddings or labels."""
     keys = ("embeddings", "residual", *(("tokens",) if "token_table" in values else ()))
     own = next((key for key in keys if key in values), None)
     is_given = own is not None and not draft.is_in_file(own) and not isinstance(values[own], PendingRandom)
@@ -357,7 +356,7 @@ def _forget_count(draft: Draft, values: dict[str, Any]) -> None:
 
 
 def _row(token: str | int, entry: int, count: int) -> int:
-    """The row of a token, an entry of the list, in a table of that many rows."""
+    """The row number of a token, an entry of the list, in a table with `count` rows."""
     token = str(token)
     if not _WHOLE_NUMBER.fullmatch(token):
         hint = "give the numbers of the tokenizer, such as 464,3797, which are the rows of token_table"
@@ -369,6 +368,6 @@ def _row(token: str | int, entry: int, count: int) -> int:
 
 
 def _rows(table: Array | EncodedArray, at: Sequence[int]) -> Array:
-    """Some rows of a table, in the order in which they are named; of a file no more is read."""
+    """Some rows of a table, in the given order; only these are read from a file."""
     rows: Array = table.rows(list(at)) if isinstance(table, EncodedArray) else table[list(at)]
     return rows

@@ -1,4 +1,4 @@
-"""The small vocabulary that comes with attn: a vector for each word, 1 for each feature that it has, otherwise 0."""
+"""attn's small vocabulary: each word's vector has 1 for its features, otherwise 0."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -19,7 +19,7 @@ FEATURES = (
     "pronoun",
     "function",
 )
-# The words that have the same features, by these.
+# The words by their features.
 SMALL: Mapping[str, str] = {
     "animal": "cat dog bird horse mouse",
     "animal plural": "cats dogs birds horses mice",
@@ -41,7 +41,7 @@ SMALL: Mapping[str, str] = {
     "pronoun plural": "they",
     "function": "the a and or of in on to with because was were is",
 }
-SMALL_NAME = "small"  # what a problem calls it
+SMALL_NAME = "small"  # its name in a problem
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Weights of projections: packed in one matrix, and stored as `x @ W` or as `x @ W.T` takes them."""
+"""Weights of projections: packed in one matrix, and stored for `x @ W` or for `x @ W.T`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ from attncli.ops.records import Operator
 from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec
 
 PACKED: Mapping[str, tuple[str, ...]] = {name: field.packs for name, field in FIELDS.items() if field.packs}
-ALWAYS_PER_HEAD = ("w_qg", "b_qg")  # which `packing` says nothing of
+ALWAYS_PER_HEAD = ("w_qg", "b_qg")  # `packing` does not apply
 LATENT_AND_ROPE = ("w_kv_latent_rope", "b_kv_latent_rope")  # likewise: the latent, then the rope key
 CONCATENATED, PER_HEAD, FOUR_BLOCKS = "concatenated", "per_head", "four_blocks"
-# The weights that make a latent, alone and packed, by the letter of its features; and what is made of it in place of
+# The weights of a latent, alone and packed, by the letter of its features; and the arrays projected from it instead of
 # the sequence.
 LATENTS: Mapping[str, tuple[str, ...]] = {"μ": ("w_q_latent",), "λ": ("w_kv_latent", "w_kv_latent_rope")}
 MADE_OF_LATENT: Mapping[str, tuple[str, ...]] = {"μ": ("w_q", "w_q_index"), "λ": ("w_k", "w_v", "w_kv")}
-ROPE_WEIGHTS = ("w_k_rope", "w_kv_latent_rope")  # of the features of each key that all heads share
-SIZES = ("d_k", "d_v")  # which say how wide parts are that are not equal
+ROPE_WEIGHTS = ("w_k_rope", "w_kv_latent_rope")  # of each key's features that all heads share
+SIZES = ("d_k", "d_v")  # the widths of unequal parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Heads:
     kv: int
 
     def of(self, key: str) -> int:
-        """How many heads share the columns of the projection of a key, such as `w_k`."""
+        """The number of heads that share the columns of a projection such as `w_k`."""
         letter = FIELDS[key].letters[-1]
         if letter in ("λ", "ρ"):
             return 1
@@ -48,7 +48,7 @@ class PackedPart:
 
     @property
     def size(self) -> int:
-        """How many columns it has in all blocks."""
+        """The number of columns in all blocks."""
         return self.blocks * self.count
 
     def ranges(self, columns: int) -> Sequence[range]:
@@ -62,7 +62,7 @@ class PackedPart:
 
 
 def packed_key(values: Mapping[str, Any], key: str) -> str | None:
-    """The key of the packed array that is given and has the array of a key in it; None where there is none.
+    """The key of the given packed array that includes the array of a key; None if there is none.
 
     >>> packed_key({"w_kv": [[1, 2]]}, "w_v"), packed_key({"w_kv": [[1, 2]]}, "w_q")
     ('w_kv', None)
@@ -90,12 +90,12 @@ def has_latent(values: Mapping[str, Any], letter: str) -> bool:
 
 
 def has_rope_key(values: Mapping[str, Any]) -> bool:
-    """Whether the last features of each key are those of one that all heads share."""
+    """Whether all heads share the last features of each key."""
     return any(values.get(key) is not None for key in ROPE_WEIGHTS)
 
 
 def letters_of(values: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """The letters of the axes of a key's array: rows of weights are those of a latent, where that is projected.
+    """The letters of the axes of a key's array: weights on a latent have its rows.
 
     >>> letters_of({"w_kv_latent": [[1, 2]]}, "w_v"), letters_of({}, "w_v")
     (('λ', 'e'), ('x', 'e'))
@@ -106,13 +106,13 @@ def letters_of(values: Mapping[str, Any], name: str) -> tuple[str, ...]:
 
 
 def latent_rows(values: Mapping[str, Any]) -> tuple[str, int] | None:
-    """The key of the weights that a latent is multiplied by, in_out, and how many rows they have; None without any."""
+    """The key of the weights that project a latent, in_out, and their number of rows; None without any."""
     given = ((key, _shape(values, key)) for key in MADE_OF_LATENT["λ"])
     return next(((key, shape[-2]) for key, shape in given if len(shape) > 1), None)
 
 
 def rope_width(values: Mapping[str, Any]) -> int:
-    """How many features of each key all heads share; 0 where none are, or their weights are yet to be drawn."""
+    """The number of features of each key that all heads share; 0 for none, or if their weights are yet to be drawn."""
     (alone, packed), rows = (_shape(values, key) for key in ROPE_WEIGHTS), latent_rows(values)
     if alone:
         return alone[-1]
@@ -120,19 +120,19 @@ def rope_width(values: Mapping[str, Any]) -> int:
 
 
 def _shape(values: Mapping[str, Any], key: str) -> tuple[int, ...]:
-    """The shape of a key's array; none where it is not given, or yet to be drawn."""
+    """The shape of a key's array; empty if it is not given, or yet to be drawn."""
     shape: tuple[int, ...] = getattr(values.get(key), "shape", ())
     return shape
 
 
 def has_packed(values: Mapping[str, Any]) -> bool:
-    """Whether the values of a problem have a packed array that `packing` says the order of."""
+    """Whether the values of a problem have a packed array to which `packing` applies."""
     others = (*ALWAYS_PER_HEAD, *LATENT_AND_ROPE)
     return any(values.get(name) is not None for name in PACKED if name not in others)
 
 
 def sizes_of_parts(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """The keys that say how wide the parts of the packed arrays of a problem are; none where it has no packed array.
+    """The keys for the widths of parts in a problem's packed arrays; empty without packed arrays.
 
     >>> sizes_of_parts({"w_kv": [[1, 2]]}), sizes_of_parts({"w_k": [[1]]})
     (('d_k', 'd_v'), ())
@@ -143,8 +143,8 @@ def sizes_of_parts(values: Mapping[str, Any]) -> tuple[str, ...]:
 def packed_parts(values: Mapping[str, Any], heads: Heads, name: str) -> Sequence[PackedPart]:
     """The parts of a packed array, weights in_out, in the order of its key's name.
 
-    Each head's queries, keys and values are equally many, unless `d_k` or `d_v` says how many. Raises AttnError where
-    the columns can't be divided so.
+    Each head has equally many columns of queries, keys and values, unless `d_k` or `d_v` is given. Raises AttnError if
+    the columns can't be divided this way.
 
     >>> import numpy as np
     >>> values = {"w_kv": np.zeros((4, 8)), "packing": "per_head"}
@@ -175,12 +175,12 @@ def packed_parts(values: Mapping[str, Any], heads: Heads, name: str) -> Sequence
 
 
 def _latent_parts(values: Mapping[str, Any], name: str) -> Sequence[PackedPart]:
-    """The parts of an array that has the latent, as wide as what multiplies it says, and then the rope key."""
+    """The parts of an array with the latent, as wide as the rows of its projection, and then the rope key."""
     latent, rope = PACKED[name]
     columns, rows, what = values[name].shape[-1], latent_rows(values), array_noun(values, name)
     if rows is None:
-        message = "nothing says how many columns are those of the latent"
-        raise AttnError(message, where=name, hint=f"give w_kv, or {latent} and {rope} in place of {name}")
+        message = "the number of the latent's columns is unknown"
+        raise AttnError(message, where=name, hint=f"give w_kv, or {latent} and {rope} instead of {name}")
     owner, width = rows
     if columns <= width:
         message = f"{name} has {count_of(columns, what)}; the latent has {width}, as {owner} says (λ)"
@@ -189,7 +189,7 @@ def _latent_parts(values: Mapping[str, Any], name: str) -> Sequence[PackedPart]:
 
 
 def column_labels(parts: Sequence[PackedPart]) -> tuple[str, ...]:
-    """The label of each column of a packed array: a letter for its part, and the number of the column there.
+    """The label of each column of a packed array: a letter for its part, and its number in the part.
 
     >>> column_labels([PackedPart("w_k", 2, 0, 1), PackedPart("w_v", 2, 1, 2)])
     ('k1', 'v1', 'v2', 'k2', 'v3', 'v4')
@@ -204,7 +204,7 @@ def column_labels(parts: Sequence[PackedPart]) -> tuple[str, ...]:
 
 
 def columns_letter(spec: ProblemSpec, name: str) -> str:
-    """The letter of the columns of a packed array in a plan: those of its parts, `d+d+e`."""
+    """The letters of the columns of a packed array in a plan, from its parts: `d+d+e`."""
     letters = (FIELDS[key].letters[-1] for key in PACKED[name])
     return "+".join(spec.key_feature_letter if letter == "c" else letter for letter in letters)
 
@@ -221,7 +221,7 @@ def labels_of_packed(spec: ProblemSpec) -> dict[str, tuple[str, ...]]:
 
 
 def _widths(values: Mapping[str, Any], heads: Heads, name: str) -> list[int]:
-    """How many columns of each part belong to one head."""
+    """The number of columns of each part per head."""
     columns = values[name].shape[-1]
     keys = PACKED[name]
     given = [_given_width(values, heads, key) for key in keys]
@@ -233,7 +233,7 @@ def _widths(values: Mapping[str, Any], heads: Heads, name: str) -> list[int]:
 
 
 def _given_width(values: Mapping[str, Any], heads: Heads, key: str) -> int | None:
-    """The columns of one head that `d_k` or `d_v` says; None where it is not given."""
+    """The columns per head from `d_k` or `d_v`; None if it is not given."""
     size_key = _size_key(key)
     size: int | None = values.get(size_key)
     if size is None:
@@ -247,12 +247,12 @@ def _given_width(values: Mapping[str, Any], heads: Heads, key: str) -> int | Non
 
 
 def _size_key(key: str) -> str:
-    """The key that says how many columns a projection has."""
+    """The key for the number of columns of a projection."""
     return next(name for name in SIZES if FIELDS[key].letters[-1] in FIELDS[name].drawn_sizes)
 
 
 def _indivisible(values: Mapping[str, Any], heads: Heads, name: str) -> AttnError:
-    """The error of a packed array whose columns are not those of its parts."""
+    """The error for a packed array whose columns don't match its parts."""
     columns, keys = values[name].shape[-1], PACKED[name]
     nouns = {"d": "query", "c": "key", "e": "value", "u": "gate"}
     shares = [count_of(heads.of(key), f"{nouns[FIELDS[key].letters[-1]]} head") for key in keys]
@@ -262,12 +262,12 @@ def _indivisible(values: Mapping[str, Any], heads: Heads, name: str) -> AttnErro
     what = array_noun(values, name)
     message = f"{count_of(columns, what)} can't be divided among {', '.join(shares[:-1])} and {shares[-1]}"
     message += f" with {' and '.join(by_size)}" if by_size else " of equal width"
-    hint = "d_k and d_v count the columns of all query heads" if by_size else "d_k or d_v says where they are not equal"
+    hint = "d_k and d_v count the columns of all query heads" if by_size else "give d_k or d_v if they are not equal"
     return AttnError(message, where=name, hint=hint, keys=(name, "heads", "kv_heads"))
 
 
 def array_noun(values: Mapping[str, Any], name: str) -> str:
-    """What a packed array has several of, as it is stored: a column, a row or a number."""
+    """The noun for the units of a stored packed array: a column, a row or a number."""
     if not FIELDS[name].is_weight:
         return "number"
     return "row" if values.get("weight_layout") == "out_in" else "column"
@@ -299,6 +299,6 @@ def has_weights(values: Mapping[str, Any]) -> bool:
 
 
 def stored_values(spec: ProblemSpec) -> dict[str, Any]:
-    """The values of a problem by the names of its fields, with weights stored as `weight_layout` says."""
+    """The values of a problem by field names, with weights stored according to `weight_layout`."""
     values = {name: getattr(spec, name) for name in FIELDS}
     return transpose_weights(values) if spec.weight_layout == "out_in" else values

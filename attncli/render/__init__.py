@@ -1,1 +1,1 @@
-"""Rendering: a trace as text, tables and files, for people and for programs; no result is computed here."""
+"""Rendering: a trace as text, tables and files, for people and programs. It computes no results."""

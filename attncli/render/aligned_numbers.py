@@ -1,4 +1,4 @@
-"""The numbers of one table as text, aligned on the decimal point: cell by cell, or of a large table all at once."""
+"""The numbers of one table as text, aligned on the decimal point: cell by cell, or a whole large table at once."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -6,19 +6,19 @@ from collections.abc import Iterator, Sequence
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.formatting import decimal, fixed_digits, fixed_text, fixed_width, has_fixed_digits
 
-MIN_NUMBERS = 2**10  # of a table whose digits are computed together; a smaller one is written number by number
-NUMBERS_PER_BLOCK = 2**14  # that are written together
-MASKED_SIGN = "╱"  # in place of the 0 of a cell that a mask hides
-_CODES = {"∞": "\x01", "−": "\x02", MASKED_SIGN: "\x03"}  # of the characters that Latin-1 does not have
+MIN_NUMBERS = 2**10  # cells in a table; a smaller table is written number by number
+NUMBERS_PER_BLOCK = 2**14  # cells written at once
+MASKED_SIGN = "╱"  # in place of a 0 that a mask hides
+_CODES = {"∞": "\x01", "−": "\x02", MASKED_SIGN: "\x03"}  # characters that Latin-1 lacks
 _WITH_BLANKS = bytes.maketrans(b"\0", b" ")
 
 
 def align_numbers(values: Array, max_decimals: int, hidden: Array | None = None) -> list[list[str]]:
-    """The text of each number of a table [rows columns], so that the decimal points of right-aligned texts are aligned.
+    """The text of each number of a table [rows columns], padded so that the decimal points align on the right.
 
-    All numbers have as many decimals as the one that needs most, up to `max_decimals`, so that zeros at the end of an
-    inexact one stay; a number that is exactly 0 is `0`, one that only rounds to 0 is `0.0000`. A table of very large or
-    very small numbers is written with powers of ten. A 0 that a mask hides, true in `hidden` [rows columns], is `╱`.
+    All numbers have as many decimals as the one that needs most, up to `max_decimals`. An inexact number keeps its
+    trailing zeros: an exact 0 is `0`, a number that only rounds to 0 is `0.0000`. Very large or very small numbers have
+    powers of ten. A 0 that a mask hides, true in `hidden` [rows columns], is `╱`.
 
     >>> import numpy
     >>> align_numbers(numpy.array([[0.5, 2], [0, 10.25]]), 4)
@@ -33,7 +33,7 @@ def align_numbers(values: Array, max_decimals: int, hidden: Array | None = None)
 
 
 def masked_zeros(values: Array, hidden: Array | None) -> Array:
-    """Where a number of a table [rows columns] is a 0 that a mask hides: true [rows columns]."""
+    """True [rows columns] where a number is a 0 that a mask hides."""
     return np.zeros(values.shape, bool) if hidden is None else hidden & (values == 0)
 
 
@@ -48,7 +48,7 @@ def _aligned(values: Array, max_decimals: int) -> list[list[str]]:
 
 
 def align_columns(values: Array, max_decimals: int) -> list[list[str]]:
-    """The text of each number of a table [rows columns] whose columns are quantities with decimals of their own.
+    """The text of each number of a table [rows columns] in which each column has its own number of decimals.
 
     >>> import numpy
     >>> align_columns(numpy.array([[2, 0.5], [3, 10.25]]), 4)
@@ -59,12 +59,12 @@ def align_columns(values: Array, max_decimals: int) -> list[list[str]]:
 
 
 def _at_least_doubles(values: Array) -> Array:
-    """Numbers of less than eight bytes as float64; float16 has no 1e9 to compare with."""
+    """Numbers narrower than eight bytes as float64: float16 can't compare with 1e9."""
     return values.astype(np.float64) if values.dtype.itemsize < 8 else values
 
 
 def needs_exponents(values: Array, max_decimals: int) -> bool:
-    """Whether a table's numbers, of eight bytes or more, are so large or so small that powers of ten are written.
+    """Whether a table's numbers, of eight bytes or more, are so large or so small that they need powers of ten.
 
     >>> import numpy
     >>> needs_exponents(numpy.array([1e-7, 2e-7]), 4), needs_exponents(numpy.array([1e-7, 2]), 4)
@@ -75,7 +75,7 @@ def needs_exponents(values: Array, max_decimals: int) -> bool:
 
 
 def _count_decimals(values: Array, max_decimals: int) -> int:
-    """How many decimals the numbers of a table need, up to `max_decimals`: all where fewer do not write one exactly.
+    """How many decimals a table needs, up to `max_decimals`: the maximum if fewer would round a number.
 
     >>> import numpy
     >>> _count_decimals(numpy.array([[0.5, 2], [0, 10.25]]), 4)
@@ -88,14 +88,14 @@ def _count_decimals(values: Array, max_decimals: int) -> int:
 
 
 def _decimals_of_some(values: Array, max_decimals: int) -> int:
-    """How many decimals some numbers need, up to `max_decimals`."""
+    """How many decimals a block of numbers needs, up to `max_decimals`."""
     finite = values[np.isfinite(values)]
     fractions = finite[finite != np.rint(finite)]
     if not fractions.size:
         return 0
     if fractions.dtype == np.float64 and has_fixed_digits(abs(fractions).max(), max_decimals):
         decimals, power = max_decimals, 10.0 ** (max_decimals - 1)
-        while (np.rint(fractions * power) / power == fractions).all():  # a decimal less writes each exactly
+        while (np.rint(fractions * power) / power == fractions).all():  # each is exact with one decimal fewer
             decimals, power = decimals - 1, 10.0 ** (decimals - 2)
         return decimals
     decimals = 0
@@ -108,7 +108,7 @@ def _decimals_of_some(values: Array, max_decimals: int) -> int:
 
 
 def _point_padding(decimals: int) -> str:
-    """The spaces behind text without a point, as wide as the point and the decimals of other numbers."""
+    """Spaces that replace the point and the decimals in a text without a point."""
     return " " * (decimals + 1) if decimals else ""
 
 
@@ -124,8 +124,8 @@ def _format_number(number: float, decimals: int, padding: str) -> str:
 def align_characters(values: Array, max_decimals: int, hidden: Array | None = None) -> Array:
     r"""The characters of each number of a table [rows columns], uint8 [rows columns width], on the right after NUL.
 
-    They are those of `align_numbers`, but no cell is a text of its own: a table may have millions of them. Before a
-    number without decimals there are spaces, as wide as the point and the decimals of the others.
+    The same characters as `align_numbers`, without a string per cell: a table may have millions of cells. Spaces
+    precede a number without decimals, as wide as the point and the decimals of the others.
 
     >>> import numpy
     >>> [bytes(cell) for cell in align_characters(numpy.array([[0.5, 12.25, 3]]), 4)[0]]
@@ -163,7 +163,7 @@ def number_widths(characters: Array) -> list[int]:
 
 
 def padded_lines(characters: Array, widths: Sequence[int], gap: int) -> Iterator[str]:
-    """The line of each row of a table of characters: each number after a gap, on the right of its column's width.
+    """The line of each row of a table of characters: each number after a gap, right-aligned in its column.
 
     >>> import numpy
     >>> list(padded_lines(align_characters(numpy.array([[0.5, 12.25], [0, 3]]), 4), [4, 5], 1))
@@ -184,7 +184,7 @@ def padded_lines(characters: Array, widths: Sequence[int], gap: int) -> Iterator
 
 
 def joined_lines(characters: Array, separator: str) -> Iterator[str]:
-    """The line of each row of a table of characters: each number as it is, with a separator between two.
+    """The line of each row of a table of characters: the numbers, with a separator between them.
 
     >>> import numpy
     >>> list(joined_lines(align_characters(numpy.array([[0.5, 12.25], [0, 3]]), 4), ", "))
@@ -209,7 +209,7 @@ def _blocks(characters: Array) -> Iterator[Array]:
 
 
 def _of_texts(rows: Sequence[Sequence[str]], shape: tuple[int, ...]) -> Array:
-    """The characters of the texts of a table, which are padded on the right as `align_numbers` does."""
+    """The characters of a table's texts, padded on the right as in `align_numbers`."""
     cells = [cell.rstrip().rjust(len(cell)) for row in rows for cell in row]
     width = max(map(len, cells), default=1)
     return _encoded(cells, width).reshape(*shape, width)

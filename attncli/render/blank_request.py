@@ -1,4 +1,4 @@
-"""Which numbers of an exercise are asked for, as `--blank` says it."""
+"""The numbers that an exercise asks for, as `--blank` names them."""
 
 import re
 from collections.abc import Iterable
@@ -8,26 +8,26 @@ from attncli.base.errors import AttnError
 from attncli.problem.edits import split_index
 
 OPTION = "--blank"
-_COMMA = re.compile(r",(?![^\[]*\])")  # not in the brackets of a cell
+_COMMA = re.compile(r",(?![^\[]*\])")  # not inside the brackets of a cell
 _CELLS = re.compile(r"\s*([^\[\]]+)\[(.*)\]\s*", re.DOTALL)
 _FORM = "write a result, a share of the numbers such as 0.3, or cells: 'weights[word_2,*]'"
 
 
 @dataclass(frozen=True)
 class BlankRequest:
-    """What is asked for: whole results and steps, cells of them, a share of all computed numbers.
+    """Numbers to fill in: whole results and steps, their cells, or a share of all computed numbers.
 
-    Without any it is the weights and what follows from them.
+    Empty means the weights and everything computed from them.
     """
 
     names: tuple[str, ...] = ()
     cells: tuple[tuple[str, tuple[str, ...]], ...] = ()
     share: float | None = None
-    seed: int = 0  # of the share
+    seed: int = 0  # for the share
 
 
 def parse_blanks(texts: Iterable[str], seed: int = 0) -> BlankRequest:
-    """What texts such as `weights,output`, `0.3` and `weights[word_2,*]` ask for; raises AttnError for others.
+    """Parse texts such as `weights,output`, `0.3` and `weights[word_2,*]`; raises AttnError for others.
 
     >>> parse_blanks(["weights[word_2,*],output"])
     BlankRequest(names=('output',), cells=(('weights', ('word_2', '*')),), share=None, seed=0)

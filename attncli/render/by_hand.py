@@ -1,4 +1,4 @@
-"""Cells worked out by hand: which ones, and the lines of arithmetic of each step, with the numbers in them."""
+"""Cells worked out by hand: which cells, and the arithmetic of each step with its numbers."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from itertools import product
@@ -25,19 +25,19 @@ from attncli.render.masks import VISIBLE_STEP, rules_below
 from attncli.render.tables import name_of_number, position_label
 from attncli.render.view import DECIMALS, Cell, View
 
-MAX_TOKENS = 4  # of a recurrence that are all worked out
+MAX_TOKENS = 4  # a recurrence of at most this many tokens is worked out whole
 LEADING = set(COUNTED_FROM_0)
 ROW_STAGES = {"normalize", LSE, "context"}  # stages that read all keys of a query at once
 EVERY_KEY_IS_HIDDEN = "every key is hidden: all weights are 0"
 A_SCORE_IS_NAN = "a score of the row is NaN: the weights of all visible keys are NaN"
-INDEX_HEADS = "ι"  # of the indexer's queries and keys those of its first head are worked out
-_KEY_LETTERS = {"k": "m", "p": "m", "m+1": "m"}  # new keys, cached keys, and keys before a sink are keys
+INDEX_HEADS = "ι"  # only the first head of the indexer's queries and keys is worked out
+_KEY_LETTERS = {"k": "m", "p": "m", "m+1": "m"}  # new keys, cached keys, and keys before a sink are all keys
 
 
 def worked_positions(view: View) -> Sequence[AxisPositions]:
-    """The positions of each cell that is worked out, those of the view in its order, otherwise of one that teaches.
+    """The positions of each worked cell: the cells of the view in its order, otherwise one instructive cell.
 
-    Batch items and heads of which all are shown are worked out one after the other.
+    If all batch items or heads are shown, each is worked out in turn.
     """
     trace, default = view.result.trace, _default_positions(view)
     lengths = dict(trace.plan.pair_axes)
@@ -64,12 +64,12 @@ def worked_positions(view: View) -> Sequence[AxisPositions]:
 
 
 def _default_tokens(count: int) -> Sequence[int]:
-    """The tokens of a recurrence that are worked out: all of few, otherwise the last, which reads what all wrote."""
+    """The worked tokens of a recurrence: all if they are few, otherwise the last, which reads what all wrote."""
     return range(count) if count <= MAX_TOKENS else (count - 1,)
 
 
 def _default_positions(view: View) -> AxisPositions:
-    """The positions of the default cell, among those at the positions of the view; of a recurrence the last token."""
+    """The positions of the default cell, among those of the view; in a recurrence the last token."""
     trace = view.result.trace
     if not trace.plan.has_weights:
         last = trace.plan.pair_axes[-1].length - 1
@@ -82,9 +82,9 @@ def _default_positions(view: View) -> AxisPositions:
 
 
 def positions_through(trace: Trace, at: AxisPositions) -> AxisPositions:
-    """The positions of a query, a key and a head whose arithmetic goes through a position on the axes of a step.
+    """The query, key and head whose arithmetic uses a position on the axes of a step.
 
-    They are the first ones where the step has none of these axes.
+    An axis that the step lacks has the first position.
     """
     found: AxisPositions = {axis.letter: 0 for axis in trace.plan.pair_axes} | {
         letter: index for letter, index in at.items() if letter in ("b", "h", "n", "q")
@@ -97,7 +97,7 @@ def positions_through(trace: Trace, at: AxisPositions) -> AxisPositions:
 
 
 def worked_cells(view: View, worked: Sequence[AxisPositions]) -> Section:
-    """Which cells are worked out: `cell  head 0, query word_1, key word_3`."""
+    """Names the worked cells: `cell  head 0, query word_1, key word_3`."""
     trace = view.result.trace
 
     def label(letter: str, at: int | None) -> str:
@@ -118,11 +118,10 @@ def worked_cells(view: View, worked: Sequence[AxisPositions]) -> Section:
 
 
 def worked_lines(view: View, step: Step, worked: Sequence[AxisPositions]) -> tuple[str, ...]:
-    """The arithmetic of a step in the worked cells; of all masks together that of each.
+    """The arithmetic of a step in the worked cells; for the combined mask, the arithmetic of each mask.
 
-    What cells have in common is said once, as the projection of a query and the sum of its exponentials are. Where
-    there are several cells, and the lines do not name them, each has a line with what tells it from the others:
-    `head 0, key word_3:`.
+    Lines that cells share, such as the projection of a query, appear once. Among several cells whose lines do not name
+    them, a line identifies each: `head 0, key word_3:`.
     """
     trace = view.result.trace
     sources = [trace[name] for name in rules_below(trace.plan)] if step.name == VISIBLE_STEP else []
@@ -139,7 +138,7 @@ def worked_lines(view: View, step: Step, worked: Sequence[AxisPositions]) -> tup
     varying = [letter for letter in letters if len({at.get(letter) for at in every_cell}) > 1]
     rows = [tuple(own[0].get(letter) for letter in letters if letter != "m") for own in blocks.values()]
 
-    def is_named(line: str, at: AxisPositions) -> bool:  # as in `Q(word_1)·K(word_3) = …`
+    def is_named(line: str, at: AxisPositions) -> bool:  # for example `Q(word_1)·K(word_3) = …`
         labels = trace.numbered_labels
         return all(letter in trace.labels and f"({labels[letter][at[letter]]})" in line for letter in varying)
 
@@ -153,7 +152,7 @@ def worked_lines(view: View, step: Step, worked: Sequence[AxisPositions]) -> tup
 
 
 def once_a_row(blocks: Sequence[Sequence[str]], rows: Sequence[Hashable]) -> Iterator[Sequence[str]]:
-    """The lines of each block; those that all blocks of a row have are in the first of them alone."""
+    """The lines of each block; the first block alone has the lines that all blocks of a row share."""
     common: dict[Hashable, set[str]] = {}
     for row, lines in zip(rows, blocks, strict=True):
         common[row] = common[row].intersection(lines) if row in common else set(lines)
@@ -165,14 +164,14 @@ def once_a_row(blocks: Sequence[Sequence[str]], rows: Sequence[Hashable]) -> Ite
 
 
 def _letters(steps: Sequence[Step]) -> list[str]:
-    """The letters of the axes that cells of these steps differ in."""
+    """The letters of the axes on which cells of these steps differ."""
     axes = (pair for step in steps for pair in zip(step.axes, step.value.shape, strict=True))
     letters = {_KEY_LETTERS.get(letter, letter) for letter, size in axes if size > 1}
     return [letter for letter in ("b", "h", "g", "n", "m") if letter in letters]
 
 
 def _lines(view: View, step: Step, at: AxisPositions) -> Sequence[str]:
-    """The arithmetic of a step in one cell; that of a normalizer has no numbers where there are none to show."""
+    """The arithmetic of a step in one cell; a normalizer's has no numbers if there are none to show."""
     if step.stage == "normalize" and step.function is not None:
         scores = view.result.trace["masked_scores"]
         row = scores.value[tuple(at[letter] for letter in scores.axes[:-1])]
@@ -184,19 +183,18 @@ def _lines(view: View, step: Step, at: AxisPositions) -> Sequence[str]:
 
 
 def cell_lines(view: View, step: Step, at: AxisPositions) -> list[str]:
-    """The arithmetic of a step at the query, key and head in `at`; empty where the step has none.
+    """The arithmetic of a step at the query, key and head in `at`; empty if the step has none.
 
-    The `by_hand` function of the step's record gets the arguments of one cell: arrays with an axis of queries or keys
-    at the index in `at`, but all keys for a normalizer or a context, and array parameters of the operator and
-    tables that are looked up whole.
+    The `by_hand` function of the step's record gets the arguments of one cell: queries and keys at the index in `at`. A
+    normalizer or a context gets all keys; array parameters and look-up tables stay whole.
     """
     is_gradient = step.stage == GRADIENT
     if is_gradient:
-        at = {"k": 0, "p": 0, **at}  # of a key that is not among the new or the cached ones, the first of them
+        at = {"k": 0, "p": 0, **at}  # the first key, if the key is neither new nor cached
     elif not all(letter in at for letter in step.axes[:-1] if letter in ("n", "m", "k", "p")):
         return []  # a cached key is not among the new ones
     if step.stage == "recurrence":
-        at = {**at, "m": at["n"]}  # the key of the token itself
+        at = {**at, "m": at["n"]}  # the token's own key
     if INDEX_HEADS in step.axes[:-1]:
         at = {**at, INDEX_HEADS: 0}
     trace, write = view.result.trace, _writer(view, step, at)
@@ -212,7 +210,7 @@ def cell_lines(view: View, step: Step, at: AxisPositions) -> list[str]:
 
 
 def is_read_off(step: Step) -> bool:
-    """Whether the lines of a step are read off a record of what its function does."""
+    """Whether the lines of a step come from a recording of its function."""
     record: Any = None if step.function is None else record_of(step.function)
     if step.stage == GRADIENT:
         return bool(step.inputs)
@@ -221,21 +219,21 @@ def is_read_off(step: Step) -> bool:
 
 
 def _lines_of_record(trace: Trace, step: Step, at: AxisPositions, write: ArithmeticWriter) -> list[str]:
-    """The lines of the `by_hand` function of a step's record; none where it has no such function."""
+    """The lines of the `by_hand` function of a step's record; none if the record has no such function."""
     if step.function is None:
         return []
     record: object = record_of(step.function)
     write_by_hand = record_of(step.function).by_hand
     if write_by_hand is None:
         return []
-    if step.function is project_x:  # of rows that are those of keys, and of what is projected those of queries
+    if step.function is project_x:  # projected rows have the query's index, rows of keys the key's
         at = {**at, trace[step.inputs["grad"]].axes[-2]: at[step.axes[-2]]}
     summed = set(record.sums_over) if isinstance(record, DerivativeRecord) else set()
     summed |= {letter for letter, key in _KEY_LETTERS.items() if key in summed}
     reads_row = step.stage in ROW_STAGES or (step.record is not None and step.record.reads_rows)
     indexed_axes = (LEADING | ({"n"} if reads_row else set(at))) - summed
     whole = {p.name for p in step.record.parameters} if step.record is not None else set()
-    if step.inputs and step.axes[-2:-1] == ("r",):  # of a table of distances each row by itself: the first
+    if step.inputs and step.axes[-2:-1] == ("r",):  # of a table of distances, the first row
         at, indexed_axes = {**at, "r": 0}, indexed_axes | {"r"}
     else:
         whole |= {name for name, source in step.inputs.items() if trace[source].node.is_lookup}
@@ -244,11 +242,11 @@ def _lines_of_record(trace: Trace, step: Step, at: AxisPositions, write: Arithme
         for name, source in (*step.inputs.items(), *step.node.taps.items())
     }
     result = _part(step, at, LEADING | ({"n"} if step.stage in ("context", "recurrence") else set(at)))
-    with np.errstate(all="ignore"):  # the step that overflowed has its note
+    with np.errstate(all="ignore"):  # the step that overflowed has a note about it
         worked = _call(step.record, write_by_hand, write, **arguments, result=result, **step.options)
     if isinstance(record, DerivativeRecord) and worked and " = " in worked[-1] and step.function is not rope_x:
         one = {} if worked[-1].endswith("]") else dict.fromkeys(step.axes[step.value.ndim - np.ndim(result) :], 0)
-        if len(one) == 1:  # of a vector
+        if len(one) == 1:  # in a vector
             one = {step.axes[-1]: min(write.feature, np.size(result) - 1)}
         worked = [*worked[:-1], f"{name_of_number(trace, step, {**at, **one})} = {worked[-1]}"]
     return [*worked, *_row_sum(step, at, write)]
@@ -262,7 +260,7 @@ def has_lines(step: Step) -> bool:
 
 
 def _call(record: OperatorRecord | None, write_by_hand: ByHand, *args: Any, **arguments: Any) -> list[str]:
-    """The lines of a `by_hand` function; raises AttnError where one of another package fails, or returns no lines."""
+    """Call a `by_hand` function; raises AttnError if one from another package fails or returns no lines."""
     if record is None or record.is_built_in:
         return write_by_hand(*args, **arguments)
     with failures_named(record, "by_hand"):
@@ -274,7 +272,7 @@ def _call(record: OperatorRecord | None, write_by_hand: ByHand, *args: Any, **ar
 
 
 def _writer(view: View, step: Step, at: AxisPositions) -> ArithmeticWriter:
-    """What writes the lines of a step: its numbers as the step's table has them."""
+    """The writer of a step's lines, which formats numbers as the step's table does."""
     trace, row, column = view.result.trace, at["n"], at["m"]
     table = np.atleast_1d(_part(step, at, LEADING))
     return ArithmeticWriter(
@@ -293,7 +291,7 @@ def _writer(view: View, step: Step, at: AxisPositions) -> ArithmeticWriter:
 
 
 def _row_sum(step: Step, at: AxisPositions, write: ArithmeticWriter) -> list[str]:
-    """That the weights of a distribution add to 1; nothing where all of them are 0."""
+    """States that the weights of a distribution sum to 1; empty if all of them are 0."""
     if step.record is None or not step.record.is_distribution:
         return []
     weights = _part(step, at, LEADING | {"n"})
@@ -302,9 +300,9 @@ def _row_sum(step: Step, at: AxisPositions, write: ArithmeticWriter) -> list[str
 
 
 def _part(step: Step, at: AxisPositions, letters: set[str]) -> Array:
-    """A step's value at the indices on some of its axes; an axis of length 1, which broadcasts, has the index 0.
+    """A step's value at the indices on some of its axes; on an axis of length 1, which broadcasts, the index is 0.
 
-    Numbers of any floating-point type become those of Python: what is worked is not rounded on the way.
+    Numbers of any floating-point type become Python floats, so that the arithmetic does not round them.
     """
     index = zip(step.axes, step.value.shape, strict=True)
     part = step.value[tuple(min(at[x], size - 1) if x in letters and x in at else slice(None) for x, size in index)]
@@ -326,15 +324,16 @@ def _projection(trace: Trace, step: Step, at: AxisPositions, write: ArithmeticWr
 
 
 def default_cell(weights: Array, scores: Array | None = None) -> tuple[int, ...]:
-    """The index of the weight [… n m] whose arithmetic teaches most; `scores`, where there are any, have its shape.
+    """The index of the most instructive weight [… n m]; `scores`, if given, have the same shape.
 
-    It is the second largest weight of the first row, in reading order, that has one which, as a table shows it,
+    It is the second largest weight of the first row that has one which meets these conditions, with the decimals of a
+    table:
 
     - is neither 0 nor 1: the key is not hidden, and it is not the only visible one;
     - is smaller than the largest of the row, whose exponential is exp(0);
     - has a score that is not 0.
 
-    Where no row has one the score may be 0; where there is none either it is the largest weight of all.
+    If no row meets them, the score may be 0; if still none does, it is the largest weight of all.
     """
     found = next(_second_largest(weights, scores), None) or next(_second_largest(weights, None), None)
     if found is not None:
@@ -344,7 +343,7 @@ def default_cell(weights: Array, scores: Array | None = None) -> tuple[int, ...]
 
 
 def _second_largest(weights: Array, scores: Array | None) -> Iterator[tuple[int, ...]]:
-    """The index of the second largest weight of each row that has one, among those whose score is not 0."""
+    """The index of the second largest weight, with a score other than 0, of each row that has one."""
     for row in np.ndindex(weights.shape[:-1]):
         own = _as_shown(weights[row])
         counts = np.isfinite(own) & (own != 0) & (own != 1)
@@ -357,5 +356,5 @@ def _second_largest(weights: Array, scores: Array | None) -> Iterator[tuple[int,
 
 def _as_shown(numbers: Array) -> Array:
     """Numbers with the decimals of a table."""
-    with np.errstate(over="ignore"):  # one of more than 300 digits is infinite here
+    with np.errstate(over="ignore"):  # an integer of more than 300 digits is infinite here
         return np.round(numbers.astype(np.float64), DECIMALS)

@@ -1,7 +1,8 @@
-"""The colours of numbers: palettes for weights, blue and orange around the paper for others, and text on them.
+"""The colours of numbers: palettes for weights, blue and orange around white for others, and text on them.
 
-One rule for the page, figures, terminals and notebooks: weights have the colours from 0 to 1, whatever the largest is;
-other numbers those of their sign, the stronger the further they are from 0, which is the paper.
+The page, figures, terminals and notebooks share one rule. The colours of weights run from 0 to 1, whatever the largest
+weight is. The colour of another number shows its sign, and grows stronger with its distance from 0; 0 has the colour of
+the paper.
 """
 
 from collections.abc import Mapping
@@ -27,21 +28,21 @@ def _anchors(colors: str) -> tuple[Rgb, ...]:
 
 
 ANCHORS = _anchors(_COLORS)
-# From the lowest number to the highest, 0 in the middle: on light paper more is darker, on dark ground brighter.
+# From the lowest number to the highest, with 0 in the middle: darker on light paper, brighter on a dark ground.
 SIGNED_ON_LIGHT: tuple[Rgb, ...] = ((8, 64, 140), (104, 172, 214), (255, 255, 255), (244, 154, 100), (166, 38, 14))
 SIGNED_ON_DARK: tuple[Rgb, ...] = ((140, 200, 255), (36, 92, 150), (28, 32, 36), (160, 72, 28), (255, 190, 130))
-DOTS: tuple[Rgb, Rgb] = ((47, 127, 208), (217, 101, 43))  # below and above 0, the fainter the nearer, on any ground
+DOTS: tuple[Rgb, Rgb] = ((47, 127, 208), (217, 101, 43))  # below and above 0, fainter towards 0, on any ground
 BLACK: Rgb = (0, 0, 0)
 WHITE: Rgb = (255, 255, 255)
 PAPER_ON_LIGHT, PAPER_ON_DARK = SIGNED_ON_LIGHT[2], SIGNED_ON_DARK[2]
-MIN_SHADE = 5  # percent: below it a weight has no shade
+MIN_SHADE = 5  # percent: a smaller weight has no shade
 
 
 @dataclass(frozen=True, eq=False)
 class Palette:
-    """The colours of weights and of numbers with signs, on light paper and on dark ground, each at equal distances.
+    """The colours of weights and of signed numbers, on light paper and on a dark ground, at equal distances.
 
-    The lightness of weights rises or falls evenly. Where a palette has no hues, signs can't be told from its colours.
+    The lightness of weights rises or falls evenly. A palette without hues does not show signs.
     """
 
     weights: tuple[Rgb, ...]
@@ -51,14 +52,14 @@ class Palette:
     has_hues: bool = True
 
     def colors_of(self, *, are_weights: bool, is_dark: bool) -> tuple[Rgb, ...]:
-        """The colours of weights or of numbers with signs on a ground."""
+        """The colours of weights or of signed numbers on a ground."""
         if are_weights:
             return self.weights_on_dark if is_dark else self.weights
         return self.signed_on_dark if is_dark else self.signed
 
 
 def _both_signs(colors: tuple[Rgb, ...]) -> tuple[Rgb, ...]:
-    """The colours from 0 on, on both sides of it."""
+    """The colours from 0 on, mirrored to both signs."""
     return (*colors[:0:-1], *colors)
 
 
@@ -83,9 +84,10 @@ PALETTES: Mapping[str, Palette] = {
 
 @dataclass(frozen=True)
 class ColorScale:
-    """The numbers that have the first and the last colour of a table, and the colours, at equal distances.
+    """The numbers at the first and the last colour of a table, and the colours, at equal distances.
 
-    A level is the place of a number between them, from 0 to 1. `zero` is the level of 0 where 0 is the paper.
+    A level is a number's position between them, from 0 to 1. `zero` is the level of 0, if 0 has the colour of the
+    paper.
     """
 
     least: float
@@ -98,7 +100,7 @@ class ColorScale:
         return color(level, self.anchors)
 
     def strength(self, level: float) -> float:
-        """How far a number is from 0, from −1 to 1 with its sign, where 0 is the paper."""
+        """The signed distance of a number from 0, from −1 to 1, if 0 has the colour of the paper."""
         assert self.zero is not None
         return (level - self.zero) / max(self.zero, 1 - self.zero)
 
@@ -129,9 +131,9 @@ def color_scale(
 
 
 def color(fraction: float, anchors: tuple[Rgb, ...] = ANCHORS) -> Rgb:
-    """The colour at a place from 0 to 1 of a row of colours: interpolated between two of them.
+    """The colour at a level from 0 to 1 in a list of colours, interpolated between two of them.
 
-    What is beyond has the colour of the end.
+    A level outside has the colour of the nearer end.
 
     >>> color(0), color(0.5), color(1)
     ((68, 1, 84), (33, 145, 140), (253, 231, 37))
@@ -146,7 +148,7 @@ def color(fraction: float, anchors: tuple[Rgb, ...] = ANCHORS) -> Rgb:
 
 
 def text_color(background: Rgb) -> Rgb:
-    """Black or white, whichever has the greater contrast to a background; it is at least 4.5 to 1 on any.
+    """Black or white, whichever contrasts more with a background; at least 4.5 to 1 on any.
 
     >>> text_color(color(0)), text_color(color(1))
     ((255, 255, 255), (0, 0, 0))
@@ -170,7 +172,7 @@ def luminance(rgb: Rgb) -> float:
 
 
 def weight_shades(weights: Array) -> Array:
-    """The shade of each weight of a table, from 0 to 100: the weight in percent, of weights above 1 of the largest.
+    """The shade of each weight of a table, from 0 to 100: its percentage of 1, or of the largest weight above 1.
 
     >>> weight_shades(np.array([0.5, 0.25, 0.0, np.nan, -1e308])).tolist()
     [50, 25, 0, 0, 0]

@@ -11,23 +11,23 @@ from attncli.render.aligned_numbers import align_numbers
 
 POINT = "●"
 CURVE_MARKS = "-+*#%&@$~=" + "abcdefghijklmnopqrstuvwxyz"
-DOTTED = ("⠒⠒⠒", "⠒ ⠒")  # the marks of curves of dots in the legend: a whole line, and a dashed one
-DOTS = (2, 4)  # of a character of Braille, across and down
+DOTTED = ("⠒⠒⠒", "⠒ ⠒")  # the marks of dotted curves in the legend: a whole line and a dashed one
+DOTS = (2, 4)  # in a Braille character, across and down
 FIRST_BRAILLE = 0x2800  # without dots
-# The bit of each dot of a character, from the left column to the right one, each from above.
+# The bit of each dot of a character: the left column, then the right, each from the top.
 BRAILLE_BITS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
 DASH = 3  # columns of dots
 ROWS = 15
 ROWS_PER_TICK = 3
-MIN_TICK_COLUMNS = 10  # from one number below the plot to the next
+MIN_TICK_COLUMNS = 10  # columns from one axis number to the next
 ROUND_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 MOST_DECIMALS = 12
-LARGEST = 1e100  # beyond it differences and slopes may overflow
+LARGEST = 1e100  # differences and slopes of larger numbers may overflow
 
 
 @dataclass(frozen=True)
 class Series:
-    """Numbers y [k] over x [k], in any order, and their name in the legend."""
+    """Numbers y [k] over x [k], in any order, and the name in the legend."""
 
     name: str
     x: Array | Sequence[float]
@@ -43,7 +43,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Plot:
-    """Points and curves that are drawn in one plot, its title, and what its axes are."""
+    """Points and curves to draw in one plot, its title, and the names of its axes."""
 
     title: str
     points: Series
@@ -54,7 +54,7 @@ class Plot:
 
 @dataclass(frozen=True)
 class _Canvas:
-    """A plot of so many columns and rows of characters between the bounds of x and y, each of so many dots."""
+    """A grid of characters between the bounds of x and y; each character has several dots."""
 
     x: tuple[float, float]
     y: tuple[float, float]
@@ -63,11 +63,11 @@ class _Canvas:
     dots: tuple[int, int]
 
     def dot_column(self, x: float) -> int:
-        """The column of dots of a number on the horizontal axis."""
+        """The dot column of a number on the horizontal axis."""
         return round((x - self.x[0]) / (self.x[1] - self.x[0]) * (self.columns * self.dots[0] - 1))
 
     def dot_row(self, y: float) -> int:
-        """The row of dots of a number on the vertical axis; the largest is in row 0."""
+        """The dot row of a number on the vertical axis; the largest is in row 0."""
         return round((self.y[1] - y) / (self.y[1] - self.y[0]) * (self.rows * self.dots[1] - 1))
 
     def column(self, x: float) -> int:
@@ -79,7 +79,7 @@ class _Canvas:
         return self.dot_row(y) // self.dots[1]
 
     def curve(self, curve: Series) -> Iterator[tuple[int, int]]:
-        """The dots (column, row) of a curve: one in each column, and above or below it where the curve is steep."""
+        """The dots (column, row) of a curve: one in each column, and a run of them where it is steep."""
         if not len(curve.x):
             return
         columns = range(self.dot_column(curve.x[0]), self.dot_column(curve.x[-1]) + 1)
@@ -94,10 +94,10 @@ class _Canvas:
 
 
 def plot(drawn: Plot, width: int, rows: int = ROWS, *, has_unicode: bool = True) -> list[str]:
-    r"""The lines of a plot: points, and curves which are linear between their numbers, with axes and a legend.
+    r"""The lines of a plot: points, and curves that are linear between their numbers, with axes and a legend.
 
-    One or two curves are drawn in dots of Braille, where there are such characters; the first of two is dashed. A point
-    hides the curves behind it, and a curve those before it. What is not finite, or beyond 1e100, is left out.
+    One or two curves have Braille dots, if the encoding has them; the first of two is dashed. A point hides the curves
+    behind it, and a curve hides earlier ones. The plot omits numbers that are not finite or beyond 1e100.
 
     >>> points, curve = Series("measured", [0, 1], [0, 4]), Series("fit", [0, 0.5, 1], [0, 3, 4])
     >>> print("\n".join(plot(Plot("", points, (curve,), "keys", "output"), width=15, rows=5)))
@@ -140,7 +140,7 @@ def plot(drawn: Plot, width: int, rows: int = ROWS, *, has_unicode: bool = True)
 
 
 def _dotted(canvas: _Canvas, curves: Sequence[Series]) -> list[list[str]]:
-    """The characters of curves as dots, the first of two dashed."""
+    """The characters of curves in dots, the first of two dashed."""
     bits = [[0] * canvas.columns for _ in range(canvas.rows)]
     (across, down), dashed = canvas.dots, len(curves) - 1
     for at, curve in enumerate(curves):
@@ -151,7 +151,7 @@ def _dotted(canvas: _Canvas, curves: Sequence[Series]) -> list[list[str]]:
 
 
 def _marked(canvas: _Canvas, curves: Sequence[Series]) -> list[list[str]]:
-    """The characters of curves, each with a mark of its own."""
+    """The characters of curves, each with its own mark."""
     cells = [[" "] * canvas.columns for _ in range(canvas.rows)]
     for mark, curve in zip(CURVE_MARKS, curves, strict=False):
         for column, row in canvas.curve(curve):
@@ -160,14 +160,14 @@ def _marked(canvas: _Canvas, curves: Sequence[Series]) -> list[list[str]]:
 
 
 def _finite(series: Series) -> Series:
-    """The series without what is not finite or too large, in the order of x."""
+    """The series without numbers that are too large or not finite, in the order of x."""
     x, y = series.in_order
     is_drawn = (np.abs(x) <= LARGEST) & (np.abs(y) <= LARGEST)
     return Series(series.name, x[is_drawn], y[is_drawn])
 
 
 def _bounds(arrays: Sequence[Array | Sequence[float]]) -> tuple[float, float]:
-    """The least and the largest number of some arrays, a unit apart or more where they differ by rounding at most."""
+    """The least and the largest number of some arrays, or at least a unit apart if they differ only by rounding."""
     numbers = np.concatenate([np.asarray(array) for array in arrays])
     if not numbers.size:
         return 0.0, 1.0
@@ -178,7 +178,7 @@ def _bounds(arrays: Sequence[Array | Sequence[float]]) -> tuple[float, float]:
 
 
 def round_numbers(least: float, largest: float, most: int) -> tuple[Sequence[float], int]:
-    """Round numbers of a range, at equal distances, so many at most, and the decimals that they have.
+    """At most so many round numbers of a range, at equal distances, and their decimals.
 
     >>> round_numbers(2, 120, 5), round_numbers(0.0001, 0.0003, 3)
     (([25.0, 50.0, 75.0, 100.0], 0), ([0.0001, 0.0002, 0.0003], 4))
@@ -194,7 +194,7 @@ def round_numbers(least: float, largest: float, most: int) -> tuple[Sequence[flo
 
 
 def _horizontal_axis(canvas: _Canvas, label_width: int) -> list[str]:
-    """The horizontal axis, and below its ticks round numbers."""
+    """The horizontal axis, with round numbers below its ticks."""
     numbers, decimals = round_numbers(*canvas.x, canvas.columns // MIN_TICK_COLUMNS + 1)
     axis, below = ["─"] * canvas.columns, [" "] * canvas.columns
     end = -1

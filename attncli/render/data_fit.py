@@ -1,4 +1,4 @@
-"""Attention as data fitting: values over one-dimensional keys as points, and what it makes of them as a curve."""
+"""Attention as data fitting: values over one-dimensional keys as points, and the context as a curve."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,14 +22,14 @@ NEEDED = "a curve needs queries and keys of one feature, or query_tokens and tok
 class DataFit:
     """One feature of the values over the keys as points, and of the context over the queries as a curve."""
 
-    title: str  # the batch item, the head and the feature, where there are several
-    x_name: str  # what the horizontal axis is: `key` or `token`
+    title: str  # the batch item, the head and the feature, if there are several
+    x_name: str  # name of the horizontal axis: `key` or `token`
     points: Series
     curve: Series
 
 
 def data_fit_section(view: View) -> Section:
-    """The plots of a data fit; where numbers were set with the curve before and that after."""
+    """The plots of a data fit; after an edit, with the curves before and after."""
     fits = list(data_fits(view.result.trace, view.positions))
     curves: list[tuple[Series, ...]] = [(fit.curve,) for fit in fits]
     if view.edited_cells and view.before is not None:
@@ -46,7 +46,7 @@ def data_fit_section(view: View) -> Section:
 
 
 def data_fit_object(trace: Trace) -> dict[str, Any]:
-    """What a page draws a data fit from: the step that has the curve, and where `queries`, `keys` and `value` are.
+    """The data of a page's fit: the step of the curve, and where `queries`, `keys` and `value` are.
 
     Queries and keys are the name of a step with one feature, or their tokens as numbers.
     """
@@ -67,10 +67,10 @@ def has_data_fit(trace: Trace) -> bool:
 
 
 def check_data_fit(trace: Trace) -> None:
-    """Raise AttnError, with the reason, where values and their context are not curves over one axis."""
+    """Raise AttnError, with the reason, unless values and their context are curves over one axis."""
     value = _argument(trace, CONTEXT, VALUE)
     if value is None:
-        raise AttnError("there are no values to compute an output of", hint="give some: --value")
+        raise AttnError("there are no values for an output", hint="give some: --value")
     lengths = [step.value.shape[-1] for step in (trace[CONTEXT], value)]
     if len(set(lengths)) > 1:
         message = f"a context of length {lengths[0]} is not a curve through values of length {lengths[1]}"
@@ -86,10 +86,10 @@ def check_data_fit(trace: Trace) -> None:
 
 
 def data_fits(trace: Trace, positions: Mapping[str, int] | None = None) -> Iterator[DataFit]:
-    """A data fit for each feature of the values, in each batch item and head; those in `positions` have one position.
+    """A data fit for each feature of the values, in each batch item and head; axes in `positions` have one position.
 
-    Points are where the key is, a curve where the query is; where these have several features, at the numbers that are
-    their tokens. Raises AttnError where they are none, or where the context has other features than the values.
+    Points are at the keys, the curve at the queries. If these have several features, their tokens must be numbers.
+    Raises AttnError if they are not, or if the context and the values differ in features.
     """
     check_data_fit(trace)
     context, value = trace[CONTEXT], _argument(trace, CONTEXT, VALUE)
@@ -109,7 +109,7 @@ def data_fits(trace: Trace, positions: Mapping[str, int] | None = None) -> Itera
 
 
 def numbers_of(labels: Sequence[str]) -> Array | None:
-    """Labels as numbers [k]; None where one is not a finite number.
+    """Labels as numbers [k]; None if one is not a finite number.
 
     >>> numbers_of(["1", "2.5"]), numbers_of(["one"])
     (array([1. , 2.5]), None)
@@ -122,13 +122,13 @@ def numbers_of(labels: Sequence[str]) -> Array | None:
 
 
 def _argument(trace: Trace, result: str, name: str) -> Step | None:
-    """The step that the function of a result reads as an argument, otherwise the step of that name, if there is one."""
+    """The step that a result's function reads as an argument, otherwise the step of that name, if any."""
     source = trace[result].inputs.get(name, name) if result in trace else name
     return trace.by_name.get(source)
 
 
 def _points(trace: Trace) -> tuple[Step, Step] | None:
-    """The queries and the keys as the score reads them, where they are one number each."""
+    """The queries and the keys as the score reads them, if each is one number."""
     query, key = (_argument(trace, SCORES, name) for name in (QUERY, KEY))
     if query is None or key is None or {query.value.shape[-1], key.value.shape[-1]} != {1}:
         return None
@@ -136,13 +136,13 @@ def _points(trace: Trace) -> tuple[Step, Step] | None:
 
 
 def _token_numbers(trace: Trace) -> tuple[Array, Array] | None:
-    """The tokens of the queries and of the keys as numbers; None where one is not a number."""
+    """The tokens of the queries and of the keys as numbers; None if one is not a number."""
     queries, keys = (numbers_of(trace.labels[letter]) for letter in "nm")
     return None if queries is None or keys is None else (queries, keys)
 
 
 def _horizontal_axis(trace: Trace, at: AxisPositions) -> tuple[str, Array, Array]:
-    """What the horizontal axis is, and where the queries and the keys are on it."""
+    """The name of the horizontal axis, and the positions of the queries and the keys on it."""
     if (points := _points(trace)) is not None:
         query, key = (_table_at(trace, step, at)[:, 0] for step in points)
         return KEY, query, key

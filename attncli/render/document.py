@@ -1,4 +1,4 @@
-"""The document that formats for readers write: sections of tables, plots, worked lines, remarks and other blocks."""
+"""The document that readable formats write: sections of tables, plots, worked lines, remarks and other blocks."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,13 +14,13 @@ from attncli.render.curve import Plot
 from attncli.render.rows import changed
 from attncli.render.target import TextTarget
 
-Mark = tuple[int | None, int | None]  # a row and a column of a table; None for every one
+Mark = tuple[int | None, int | None]  # a row and a column of a table; None for all
 
-LABEL_SEPARATOR = ", "  # between the parts of the label of a slice
-LABEL_START, LABEL_END = "\ue000", "\ue001"  # around the labels in worked lines, where a format reads mathematics
+LABEL_SEPARATOR = ", "  # between the pieces of a slice's label
+LABEL_START, LABEL_END = "\ue000", "\ue001"  # around labels in worked lines, for formats that parse mathematics
 CHANGE_LABEL = "after − before"
 MASKED_LEGEND = f"{MASKED_SIGN} masked"
-RAISED, LOWERED, OTHER = "▲", "▼", "◆"  # the marks of numbers that changed
+RAISED, LOWERED, OTHER = "▲", "▼", "◆"  # marks of changed numbers
 LEGEND = f"{RAISED} rose   {LOWERED} fell   {OTHER} changed otherwise"
 
 
@@ -37,23 +37,23 @@ class Grid:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     corner: str = ""  # the letters of both axes: `n\m`
-    slice_label: str = ""  # which slice of a larger quantity it is: `batch item 0, head 1`
-    is_heatmap: bool = False  # whether a terminal shades the cells: the larger, the darker
-    signs: Sequence[Sequence[str]] | None = None  # the text of the cells in place of their numbers
-    aligns_columns: bool = False  # whether the numbers of each column have decimals of their own
-    meanings: Mapping[str, str] = field(default_factory=dict)  # what each sign means
-    hidden: Array | None = None  # the cells [rows columns] that a mask hides; None where the numbers are before masks
-    # The (row, column) positions that an explanation works on; None where the grid has no such axis of the cell.
+    slice_label: str = ""  # the slice of a larger quantity: `batch item 0, head 1`
+    is_heatmap: bool = False  # whether a terminal shades the cells, darker for larger numbers
+    signs: Sequence[Sequence[str]] | None = None  # text of the cells in place of their numbers
+    aligns_columns: bool = False  # whether each column has its own decimals
+    meanings: Mapping[str, str] = field(default_factory=dict)  # meaning of each sign
+    hidden: Array | None = None  # cells [rows columns] that a mask hides; None if the numbers come before masks
+    # The (row, column) positions that an explanation works out; None if the grid lacks the cell's axis.
     marked: frozenset[Mark] = frozenset()
-    # The mark of each number that changed [rows columns], an empty text of the others; None where nothing is compared.
+    # The mark of each changed number [rows columns], empty for others; None if there is no comparison.
     changes: Array | None = None
     has_decimal_comma: bool = False
-    is_abridged: bool = False  # whether a screen shows no more of a long axis than its ends and what is marked
-    before: "Grid | None" = None  # the table before a change, of the same rows and columns, which is shown with it
+    is_abridged: bool = False  # whether a screen cuts a long axis to its ends and the marked rows
+    before: "Grid | None" = None  # the table before a change, with the same rows and columns, shown next to this one
 
     @cached_property
     def shades(self) -> Array | None:
-        """The shade of each cell, from 0 to 100, of a table that a terminal shades; None of others."""
+        """The shade of each cell, from 0 to 100, if a terminal shades the table; otherwise None."""
         return weight_shades(self.values) if self.is_heatmap else None
 
     @cached_property
@@ -68,17 +68,17 @@ class Grid:
 
     @property
     def has_plain_numbers(self) -> bool:
-        """Whether its cells have their numbers and nothing else, of as many decimals in every column."""
+        """Whether its cells have only their numbers, with the same decimals in every column."""
         has_numbers = self.signs is None and not self.aligns_columns
         return has_numbers and not (self.marked or self.has_decimal_comma) and self.changes is None
 
     def is_marked(self, row: int, column: int) -> bool:
-        """Whether a cell is marked, by itself or with its whole row or column."""
+        """Whether a mark covers a cell, its row or its column."""
         return not self.marked.isdisjoint(((row, column), (row, None), (None, column)))
 
     @property
     def before_and_after(self) -> "tuple[Grid, ...]":
-        """The table before a change and this one, with that in their labels; this one alone where nothing changed."""
+        """The table before a change and this one, labelled so; this one alone if nothing changed."""
         if self.before is None:
             return (self,)
         both = (("before", self.before), ("after", replace(self, before=None)))
@@ -89,7 +89,7 @@ class Grid:
 
     @property
     def change(self) -> "Grid":
-        """The change of each number, after − before; a table of signs, and one that is not compared, as it is."""
+        """The change of each number, after − before; a table of signs, or without a comparison, as it is."""
         if self.signs is not None or (self.before is None and self.changes is None):
             return self
         if self.before is None:  # nothing changed
@@ -106,7 +106,7 @@ class Grid:
 
     @property
     def legend(self) -> str:
-        """What the signs mean, and how many cells have each; empty where the cells have numbers."""
+        """The meaning of the signs, and how many cells have each; empty if the cells have numbers."""
         cells = [sign for row in self.signs or () for sign in row]
         return "   ".join(f"{sign} {meaning}: {cells.count(sign)}" for sign, meaning in self.meanings.items())
 
@@ -116,18 +116,18 @@ class Grid:
 
     @cached_property
     def masked(self) -> Array:
-        """Where the sign of masked cells is in place of a number: true [rows columns]."""
+        """True [rows columns] where a cell has the sign of masked cells in place of a number."""
         if self.signs is not None:
             return np.array([[sign.strip() == MASKED_SIGN for sign in row] for row in self.signs])
         return masked_zeros(self.values, None if self.aligns_columns else self.hidden)
 
     @property
     def has_changes(self) -> bool:
-        """Whether any number is marked as changed."""
+        """Whether any number changed."""
         return self.changes is not None and bool((self.changes != "").any())
 
     def change_mark(self, row: int, column: int) -> str:
-        """The mark of a cell whose number changed; empty of any other."""
+        """The mark of a cell whose number changed; empty for any other."""
         return "" if self.changes is None else str(self.changes[row, column])
 
     def cell_texts(self, decimals: int) -> Sequence[Sequence[str]]:
@@ -156,7 +156,7 @@ class Grid:
 
     @property
     def with_keys_down(self) -> "Grid":
-        """A table of queries and keys with a row for each key; any other one as it is."""
+        """A table of queries and keys with a row for each key; any other table as it is."""
         rows, _, columns = self.corner.partition("\\")
         if rows not in ("n", "q") or not columns.startswith("m"):
             return self
@@ -174,7 +174,7 @@ class Grid:
         )
 
     def _select_marked(self, rows: Sequence[int], columns: Sequence[int]) -> frozenset[Mark]:
-        """The marked positions that are among some rows and columns, counted in those."""
+        """The marked positions among some rows and columns, counted within those."""
         new_row: dict[int | None, int | None] = {row: index for index, row in enumerate(rows)} if self.marked else {}
         new_column: dict[int | None, int | None] = {column: index for index, column in enumerate(columns)}
         new_row[None] = new_column[None] = None
@@ -196,8 +196,8 @@ class Statement:
 class Lines:
     """Lines of text in a style.
 
-    Where they are wrapped it is to the width of a screen, or to that of a `page` in a pipe and a file too. Empty lines
-    that are `room` are there to be written on.
+    They wrap to the width of a screen, or, for a `page`, in a pipe and a file too. Empty lines that are `room` leave
+    space for writing.
     """
 
     lines: tuple[str, ...]
@@ -216,21 +216,21 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Fitted:
-    """Blocks that depend on the target of a text: on the width of its page, or on whether it is a screen."""
+    """Blocks that depend on the target of a text: the width of its page, or whether it is a screen."""
 
     blocks: "Callable[[TextTarget], Iterable[Block]]"
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """What a page of text draws in colours of its own; formats without such pages leave it out."""
+    """A drawing in its own colours on a page of text; other formats leave it out."""
 
     draw: Callable[[Any], None]  # called with the TextPage
 
 
 @dataclass(frozen=True)
 class SideBySide:
-    """Sections next to one another, where text has room for them."""
+    """Sections next to one another, if the text is wide enough."""
 
     sections: "tuple[Section, ...]"
 
@@ -239,8 +239,8 @@ class SideBySide:
 class Section:
     """One quantity: title, purpose, formula, shapes, its grids or plots, the arithmetic of some cells, and remarks.
 
-    What is none of these is in the `blocks` that come last. Without a title it has no heading. Text has an empty line
-    before a section, unless it `is_continuation`.
+    All other content is in the `blocks` at the end. Without a title it has no heading. Text has an empty line before a
+    section, unless it `is_continuation`.
     """
 
     title: str
@@ -248,12 +248,12 @@ class Section:
     symbol: str = ""
     formula: str = ""
     shapes: str = ""
-    purpose: str = ""  # what it is for, in one sentence
+    purpose: str = ""  # its purpose, in one sentence
     plots: tuple[Plot, ...] = ()
     arithmetic: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     blocks: "tuple[Block, ...]" = ()
-    rule: str = ""  # before the heading in text, which has no larger letters
+    rule: str = ""  # above the heading in text, which has no larger letters
     is_continuation: bool = False
 
     @property
@@ -263,12 +263,12 @@ class Section:
 
     @property
     def tables(self) -> Iterator[Grid]:
-        """Its grids, those that changed before and after."""
+        """Its grids; a changed one before and after."""
         return (table for grid in self.grids for table in grid.before_and_after)
 
     @property
     def legend(self) -> str:
-        """What the sign of masked cells means; empty where its tables have none."""
+        """The meaning of the sign for masked cells; empty if its tables have none."""
         return MASKED_LEGEND if any(table.masked.any() for table in self.tables) else ""
 
 
@@ -278,12 +278,11 @@ EMPTY_LINE = Lines(("",))
 
 @dataclass(frozen=True)
 class Document:
-    """Sections under a heading, with so many decimals of rounded numbers.
+    """Sections under a heading, with a number of decimals for rounded numbers.
 
-    Text has their tables as blocks of colour where it `has_heatmaps`, and the tables of a section next to each other
-    where they `are_side_by_side`. `title` is that of a picture, or of a document in LaTeX or Markdown: these have
-    tables as matrices, where they fit a line, if they `are_matrices`, and LaTeX has captions below them where it
-    `has_captions`.
+    `has_heatmaps` shows the tables in text as blocks of colour, `are_side_by_side` the tables of a section next to each
+    other. `title` is for a picture, or for a document in LaTeX or Markdown. With `are_matrices`, these formats write
+    tables as matrices if they fit a line; with `has_captions`, LaTeX has captions below them.
     """
 
     sections: Iterable[Section]
@@ -297,7 +296,7 @@ class Document:
 
 
 def with_decimal_sign(document: Document, problem: ProblemSpec) -> Document:
-    """The document with decimal commas in its numbers where the problem says so."""
+    """The document with decimal commas in its numbers, if the problem asks for them."""
     if not problem.decimal_comma:
         return document
     return replace(document, sections=map(section_with_comma, document.sections))
@@ -309,7 +308,7 @@ def section_with_comma(section: Section) -> Section:
 
 
 def _with_texts(section: Section, change: Callable[[str], str], change_grid: Callable[[Grid], Grid]) -> Section:
-    """A section whose tables, formula, purpose, arithmetic, remarks and other lines are changed; a line may vanish."""
+    """A section with changed tables, formula, purpose, arithmetic, remarks and other lines; a line may vanish."""
     return replace(
         section,
         grids=tuple(map(change_grid, section.grids)),
@@ -340,29 +339,29 @@ def _block_with_texts(block: Block, change: Callable[[str], str], change_grid: C
 
 
 def with_texts(document: Document, change: Callable[[str], str]) -> Document:
-    """The document with the texts of every section changed; the numbers and labels of its tables stay."""
+    """The document with changed texts in every section; the numbers and labels of its tables stay."""
     return replace(
         document, sections=(_with_texts(section, change, lambda grid: grid) for section in document.sections)
     )
 
 
 def _grid_with_comma(grid: Grid) -> Grid:
-    """A table, and the one before a change, with decimal commas."""
+    """A table, and the table before a change, with decimal commas."""
     before = None if grid.before is None else _grid_with_comma(grid.before)
     signs = None if grid.signs is None else [list(map(with_decimal_commas, row)) for row in grid.signs]
     return replace(grid, has_decimal_comma=True, signs=signs, before=before)
 
 
 def pairs_document(groups: Iterable[tuple[str, Sequence[tuple[str, str]]]]) -> Document:
-    """The document of names, and a text next to each, under the title of each group of them."""
+    """The document of names with a text next to each, under the title of each group."""
     return Document([Section(title, blocks=(Pairs(pairs),)) for title, pairs in groups], 0)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command answers: the document that readers get, and the object that programs get; each made when asked.
+    """A command's answer: a document for readers and an object for programs, each made on demand.
 
-    Some answers are one table too, whose `rows` begin with the header, and some have the object of a `page`.
+    Some answers are also one table, whose `rows` begin with the header, and some have the object of a `page`.
     """
 
     document: Callable[[], Document]
@@ -372,7 +371,7 @@ class Answer:
 
 
 def column_blocks(widths: Sequence[float], available: float | None) -> Iterator[range]:
-    """The positions of columns in blocks that are as wide as `available` at most, or of one column; None for no limit.
+    """The positions of columns in blocks of at most `available` width, or of one column; None for no limit.
 
     >>> list(column_blocks([4, 4, 12, 4], 10))
     [range(0, 2), range(2, 3), range(3, 4)]
@@ -387,10 +386,10 @@ def column_blocks(widths: Sequence[float], available: float | None) -> Iterator[
 
 
 def change_marks(before: Array, after: Array) -> Array:
-    """The mark of each number of an array [… n m] that differs from that before; of the others an empty text.
+    """The mark of each number of an array [… n m] that differs from the one before; otherwise an empty text.
 
-    What changed is as `attncli.analysis.changes.changed` has it. A change from or to NaN or an infinity is neither a
-    rise nor a fall. Both arrays have one shape.
+    `rows.changed` decides which numbers changed. A change from or to NaN or an infinity is neither a rise nor a fall.
+    Both arrays have the same shape.
 
     >>> change_marks(np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 2.5, np.nan]])).tolist()
     [['', '▲', '◆']]
@@ -403,14 +402,14 @@ def change_marks(before: Array, after: Array) -> Array:
 
 
 def mark_grids(grids: Iterable[Grid], before: Iterable[Grid], *, are_together: bool = False) -> Iterator[Grid]:
-    """Each table, with what changed since the table before in its place marked.
+    """Each table, with marks on the numbers that changed since the corresponding table before.
 
-    Where they `are_together` the table before is shown with each in which anything changed.
+    With `are_together`, each changed table also shows the one before.
     """
     tables_before = iter(before)
     for grid in grids:
         grid_before = next(tables_before, None)
-        if grid_before is None:  # there were fewer heads or batch items
+        if grid_before is None:  # before, there were fewer heads or batch items
             yield grid
             continue
         marked = mark_grid(grid, grid_before)
@@ -418,7 +417,7 @@ def mark_grids(grids: Iterable[Grid], before: Iterable[Grid], *, are_together: b
 
 
 def mark_grid(grid: Grid, before: Grid) -> Grid:
-    """A table with what changed since a table before marked, numbers or signs; as it is where the shapes differ."""
+    """A table with marks on changed numbers or signs; unchanged if the shapes differ."""
     if grid.values.shape != before.values.shape:
         return grid
     if grid.signs is None or before.signs is None:

@@ -1,4 +1,4 @@
-"""The explanation of results: the inputs and steps that they are computed from, each with its purpose and numbers."""
+"""The explanation of results: the inputs and steps that they depend on, each with its purpose and numbers."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -21,8 +21,8 @@ from attncli.render.tables import OPTION_OF_AXIS, grids, sign_grids, with_change
 from attncli.render.view import View
 
 _BACKWARD = (
-    "From grad_output back to what was given: the gradient of a step says how much the loss grows with each of its "
-    "numbers, and is made of the gradients of the steps that read it (the chain rule)."
+    "From grad_output back to the inputs. The gradient of a step says how much the loss grows with each of its "
+    "numbers. By the chain rule it follows from the gradients of the steps that read it."
 )
 _PLURALS = {"query": "queries", "key": "keys", "value": "values"}
 
@@ -30,15 +30,14 @@ _PLURALS = {"query": "queries", "key": "keys", "value": "values"}
 def explain(view: View, names: Collection[str] = ()) -> Iterator[Section]:
     """The letters of the axes, the worked cells, and every input and step that the results need, in order.
 
-    A table whose numbers are above already is not repeated. Where steps are named they alone are shown, as they are
-    among all.
+    It does not repeat a table with numbers shown above. Named steps are shown alone, as they are among all.
     """
     entries = _explained(view, (*view.result.select, *names))
     return (section for section, steps in entries if not names or not steps.isdisjoint(names))
 
 
 def _explained(view: View, names: Collection[str]) -> Iterator[tuple[Section, frozenset[str]]]:
-    """Each section of the explanation of some steps, and the names of the steps that it is of."""
+    """Each section of the explanation of some steps, with the names of its steps."""
     trace, worked = view.result.trace, worked_positions(view)
     needed = trace.plan.needed_for(names)
     letters = legend(letter for step in trace.steps if step.name in needed for letter in step.axes)
@@ -59,9 +58,9 @@ def _explained(view: View, names: Collection[str]) -> Iterator[tuple[Section, fr
 
 @dataclass(frozen=True)
 class ExplainedStep:
-    """An entry of an explanation: a step, or the queries, keys and values that are the sequences themselves.
+    """An entry of an explanation: a step, or queries, keys and values that are the sequences themselves.
 
-    `number` counts those that are computed; inputs have none.
+    `number` counts computed steps; inputs have none.
     """
 
     number: int | None
@@ -76,9 +75,9 @@ class ExplainedStep:
 
 
 def explained_steps(trace: Trace, names: Collection[str]) -> Iterator[ExplainedStep]:
-    """The steps of these names in the order in which they are explained, inputs first, without those left out."""
+    """The steps of these names in the order of explanation, inputs first, without omitted ones."""
     steps = [step for step in trace.steps if step.name in names]
-    copies = [step for step in steps if step.is_identity and step.name in _PLURALS]  # that nothing projects
+    copies = [step for step in steps if step.is_identity and step.name in _PLURALS]  # without projection
     number = 0
     for step in sorted(steps, key=lambda step: not (_is_input(step) or step.stage == LOOK_UP)):
         are_copies = bool(copies) and step is copies[0]
@@ -90,7 +89,7 @@ def explained_steps(trace: Trace, names: Collection[str]) -> Iterator[ExplainedS
 
 
 def is_left_out(trace: Trace, step: Step) -> bool:
-    """Whether a step gets no section: what changes nothing, positions 0, 1, 2 …, a mask that the table of signs has."""
+    """Whether a step gets no section: it changes nothing, is 0, 1, 2 …, or is a mask in the table of signs."""
     is_row_number = step.inputs.keys() == {"rows"} and np.array_equal(step.value, trace[step.inputs["rows"]].value)
     changes_nothing = step.is_identity or _is_split_of_one(step.node) or is_row_number
     is_mask = step.node.is_boolean and step.name != VISIBLE_STEP
@@ -98,18 +97,18 @@ def is_left_out(trace: Trace, step: Step) -> bool:
 
 
 def _is_input(step: Step) -> bool:
-    """Whether a step is an array that was given and that no problem computes: a parameter, a mask, a sequence."""
+    """Whether a step is a given array that no problem computes: a parameter, a mask, a sequence."""
     return step.stage == GIVEN and step.name not in STEPS_OF_EVERY_PROBLEM
 
 
 def section_of_copies(trace: Trace, entry: ExplainedStep) -> Section:
-    """One section for the queries, keys and values that nothing projects: `Q = K = V = X`."""
+    """One section for queries, keys and values without projections: `Q = K = V = X`."""
     by_source: dict[str, list[Step]] = {}
     for step in entry.steps:
         by_source.setdefault(step.inputs["x"], []).append(step)
     equalities = [" = ".join(step.symbol for step in (*own, trace[source])) for source, own in by_source.items()]
     roles = [
-        f"those of {source} are the {join_words([_PLURALS[step.name] for step in own])}"
+        f"the {join_words([_PLURALS[step.name] for step in own])} come from {source}"
         for source, own in by_source.items()
     ]
     purpose = f"Nothing projects these vectors: {', '.join(roles)}."
@@ -117,13 +116,13 @@ def section_of_copies(trace: Trace, entry: ExplainedStep) -> Section:
 
 
 class _StepWriter:
-    """Writes the sections of steps, one after the other; it knows which tables and axes were shown before."""
+    """Writes the sections of steps one after the other, and knows which tables and axes came before."""
 
     def __init__(self, view: View, worked: Sequence[AxisPositions]) -> None:
         self.view = view
         self.worked = worked
         expanded_axes = view.expanded_axes | (frozenset("bh").difference(view.positions) if view.heatmap else set())
-        # Key heads (g) are shown as their query heads (h) are.
+        # Key heads (g) appear as their query heads (h).
         self.slices = {
             letter: at
             for letter, at in worked[0].items()
@@ -133,7 +132,7 @@ class _StepWriter:
         self.shown: dict[str, tuple[Grid, ...]] = {}
 
     def section(self, step: Step, title: str) -> Section:
-        """The section of one step, with its table or the name of the step above that has the same."""
+        """The section of one step, with its table or the name of an earlier step with the same one."""
         trace = self.view.result.trace
         tables = tuple(with_changes(self.view, step.name, lambda view: self._grids(view, step.name)))
         same_as = next((name for name, above in self.shown.items() if _is_shown(step, tables, above)), None)
@@ -154,7 +153,7 @@ class _StepWriter:
         )
 
     def _grids(self, view: View, name: str) -> Iterator[Grid]:
-        """The tables of a step of the view or of its result before, with the worked cells marked."""
+        """The tables of a step, in the view or in the earlier result, with the worked cells marked."""
         is_earlier = view is not self.view and not view.edited_cells
         worked = () if is_earlier else self.worked  # the axes of an earlier result may be shorter
         make_grids = sign_grids if name == VISIBLE_STEP else grids
@@ -162,7 +161,7 @@ class _StepWriter:
             yield replace(grid, is_abridged=True)
 
     def _slice_remarks(self, step: Step) -> Iterator[str]:
-        """At the first step with an axis of batch items or heads: which of them is shown, and which option chooses."""
+        """At the first step with an axis of batch items or heads: which one is shown, and the option to choose it."""
         for letter, option in OPTION_OF_AXIS.items():
             count = dict(zip(step.axes, step.value.shape, strict=True)).get(letter, 1)
             if letter not in self.slices or letter in self.announced_axes or count == 1:
@@ -174,14 +173,14 @@ class _StepWriter:
 
 
 def _is_shown(step: Step, tables: Sequence[Grid], above: Sequence[Grid]) -> bool:
-    """Whether the tables of a step have the numbers of those above; where it repeats heads each has those of one."""
+    """Whether the tables of a step repeat numbers shown above; repeated heads each have the numbers of one."""
     if step.function is structural.repeat_kv:
         return all(any(_is_equal(one, table) for one in above) for table in tables)
     return len(above) == len(tables) and all(map(_is_equal, above, tables))
 
 
 def _is_equal(above: Grid, grid: Grid) -> bool:
-    """Whether a grid has the same numbers in rows of the same labels; a table of one number or of signs has not."""
+    """Whether a grid has the same numbers and row labels; never for one number or for signs."""
     has_numbers = above.signs is None and grid.signs is None and grid.values.size > 1
     is_same = has_numbers and above.rows == grid.rows and np.array_equal(above.values, grid.values)
     if above.before is None or grid.before is None:
@@ -190,7 +189,7 @@ def _is_equal(above: Grid, grid: Grid) -> bool:
 
 
 def shapes_of(trace: Trace, step: Step) -> str:
-    """The shapes of a step: of its inputs and of it, `Q [n d] 4 × 3, … → [n m] 4 × 4`, and its operator's options."""
+    """The shapes of a step's inputs and of the step, `Q [n d] 4 × 3, … → [n m] 4 × 4`, and its operator's options."""
     inputs = ", ".join(f"{trace[name].symbol} {format_shape(trace[name])}" for name in _read_by(trace, step))
     if _is_input(step) or step.tapped_from is not None or not inputs:
         shapes = format_shape(step)
@@ -200,7 +199,7 @@ def shapes_of(trace: Trace, step: Step) -> str:
 
 
 def _read_by(trace: Trace, step: Step) -> Sequence[str]:
-    """The steps whose numbers a step reads: of the derivative of a function not those that it takes the shape of."""
+    """The steps whose numbers a step reads; a derivative does not read those it takes only the shape of."""
     record: Any = None if step.function is None else record_of(step.function)
     if not isinstance(record, DerivativeRecord) or not record.is_recorded:
         return list(step.inputs.values())
@@ -216,20 +215,20 @@ def format_shape(step: Step) -> str:
 
 
 def _parameters_in_force(step: Step) -> Iterator[str]:
-    """The parameters of an operator that were given, and those that its formula has: `sigma = 1`, where it has a σ."""
+    """The given parameters of an operator, and those in its formula: `sigma = 1` if it has a σ."""
     names_in_formula = transliterate(step.formula, "ascii")
     for parameter in () if step.record is None else step.record.parameters:
         value = step.options.get(parameter.name)
-        if value is None:  # an array, or one that does not take part
+        if value is None:  # an array, or an unused parameter
             continue
         if value != parameter.default or re.search(rf"\b{parameter.name}\b", names_in_formula):
             yield f"{parameter.name} = {format_value(value)}"
 
 
 def step_remarks(trace: Trace, step: Step, *, says_drawn: bool = True) -> Iterator[str]:
-    """What is said about the numbers of a step: selected words and queries, what is equal to it, its notes.
+    """Remarks on the numbers of a step: selected words and queries, equal steps, notes.
 
-    With `says_drawn` also from what they were drawn.
+    With `says_drawn` also the generator that drew them.
     """
     if step.stage == LOOK_UP:
         yield from _word_remarks(trace, step)
@@ -264,7 +263,7 @@ def _is_split_of_one(node: Node) -> bool:
 
 
 def _word_remarks(trace: Trace, step: Step) -> Iterator[str]:
-    """The row of the vocabulary of each looked-up word, and which words have the same vector."""
+    """The row of the vocabulary for each looked-up word, and the words with equal vectors."""
     numbered, rows = trace.numbered_labels_of(step, -2), step.value.reshape(-1, *step.value.shape[-2:])[0]
     row_of = {word: row for row, word in enumerate(trace.labels.get("v", ()))}
     positions: dict[str, list[int]] = {}
@@ -272,7 +271,7 @@ def _word_remarks(trace: Trace, step: Step) -> Iterator[str]:
     for at, word in enumerate(trace.labels_of(step, -2)):
         positions.setdefault(word, []).append(at)
         row = row_of.get(numbered[at], row_of.get(word))
-        if row is not None:  # the user's own tokens are not in the vocabulary
+        if row is not None:  # the vocabulary lacks the user's own tokens
             looked_up.append(f"{numbered[at]} {row}")
     if looked_up:
         yield f"rows of the vocabulary, counted from 0: {', '.join(looked_up)}"

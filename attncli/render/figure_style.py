@@ -1,4 +1,4 @@
-"""The style of a figure: its size, palette, size of text and ground, and the colours of everything on that ground."""
+"""The style of a figure: its size, palette, text size and ground, and the colours on that ground."""
 
 import re
 from collections.abc import Mapping
@@ -11,17 +11,17 @@ from attncli.base.text import repr_excerpt
 from attncli.problem.numbers import is_number, to_float
 from attncli.render.color_map import PALETTES, PAPER_ON_DARK, PAPER_ON_LIGHT, Palette, Rgb, color
 
-UNITS = {"in": 1.0, "cm": 2.54, "mm": 25.4}  # in an inch
-PARAMETER = "size"  # in Python
+UNITS = {"in": 1.0, "cm": 2.54, "mm": 25.4}  # per inch
+PARAMETER = "size"  # its name in Python
 MIN_EDGE, MAX_EDGE = 1.0, 30.0  # inches: a PNG of the largest size takes some 300 MB of memory
 _NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
 _UNIT = rf"({'|'.join(UNITS)})?"
 _SIZE = re.compile(rf"{_NUMBER}\s*{_UNIT}\s*[x×]\s*{_NUMBER}\s*{_UNIT}", re.IGNORECASE)
-FONT_SIZE = 9.0  # points: of a figure in a paper
+FONT_SIZE = 9.0  # points: the usual size in a figure of a paper
 MIN_FONT_SIZE, MAX_FONT_SIZE = 4.0, 40.0
 DEFAULT_PALETTE = "viridis"
 _CURVE, _CURVE_ON_DARK = 0.45, 0.75  # levels of weights
-# Of heads, to be told apart with any colour vision: Okabe & Ito 2008; on dark ground without its dark blue.
+# For heads, distinct with any colour vision: Okabe & Ito 2008; without its dark blue on a dark ground.
 _LINES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 _LINES_ON_DARK = ("#56b4e9", "#e69f00", "#2cc79b", "#f0a3cb", "#f0e442", "#ff8a4c")
 
@@ -34,14 +34,14 @@ class Size:
     height: float
 
     def scaled(self, factor: float) -> "Size":
-        """The size so many times as large."""
+        """The size multiplied by a factor."""
         return Size(self.width * factor, self.height * factor)
 
 
 def parse_size(text: str, where: str) -> Size:
-    """The size that a text names: width and height, with a unit for each or one for both, without one in inches.
+    """Parse a size: width and height, with a unit each or one for both; inches without a unit.
 
-    Raises AttnError where it names none, or one that is too small or too large; `where` names the option.
+    Raises AttnError if the text is not a size, or one is too small or too large; `where` names the option.
 
     >>> parse_size("6x4", "--size")
     Size(width=6.0, height=4.0)
@@ -58,9 +58,9 @@ def parse_size(text: str, where: str) -> Size:
 
 
 def to_size(value: object, where: str = PARAMETER) -> Size | None:
-    """The size that a value of Python is: a text, or a width and a height in inches; None of None.
+    """The size from a Python value: a text, or a width and a height in inches; None for None.
 
-    Raises AttnError at `where` where it is none.
+    Raises AttnError at `where` for other values.
 
     >>> to_size((6, 4))
     Size(width=6.0, height=4.0)
@@ -75,7 +75,7 @@ def to_size(value: object, where: str = PARAMETER) -> Size | None:
 
 
 def checked_size(width: float, height: float, where: str) -> Size:
-    """The size of a width and a height in inches; raises AttnError where one is too small or too large."""
+    """The size from a width and a height in inches; raises AttnError if one is too small or too large."""
     if not (MIN_EDGE <= width <= MAX_EDGE and MIN_EDGE <= height <= MAX_EDGE):
         limits = f"expected {MIN_EDGE:g} to {MAX_EDGE:g} inches each, {MIN_EDGE * 2.54:.3g} to {MAX_EDGE * 2.54:.3g} cm"
         raise AttnError(f"{width:.3g} × {height:.3g} inches are out of range", where=where, hint=limits)
@@ -83,7 +83,7 @@ def checked_size(width: float, height: float, where: str) -> Size:
 
 
 class StyleKeywords(TypedDict, total=False):
-    """The keywords of Python for the style of a figure, next to its size."""
+    """The keywords of Python for the style of a figure, in addition to its size."""
 
     palette: str
     font_size: float
@@ -93,10 +93,10 @@ class StyleKeywords(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class FigureStyle:
-    """How a figure looks; without a size it is as large as it has to be.
+    """The look of a figure; without a size it is as large as necessary.
 
-    `font_size` is that of labels in points: everything else grows with it. A figure `is_dark` for dark ground, and has
-    no ground of its own where it `is_transparent`.
+    `font_size` is the size of labels in points: everything else grows with it. A figure `is_dark` for a dark ground;
+    one that `is_transparent` has no ground.
     """
 
     size: Size | None = None
@@ -107,7 +107,7 @@ class FigureStyle:
 
     @property
     def scale(self) -> float:
-        """How much larger everything is than in a figure of the usual size of text."""
+        """How much larger everything is than in a figure with the usual text size."""
         return self.font_size / FONT_SIZE
 
     @property
@@ -117,7 +117,7 @@ class FigureStyle:
 
     @property
     def theme(self) -> "Theme":
-        """The colours of the ground, and of what is drawn on it."""
+        """The colours of the ground and of everything drawn on it."""
         return ON_DARK if self.is_dark else ON_LIGHT
 
     @property
@@ -127,12 +127,12 @@ class FigureStyle:
 
     @property
     def curve(self) -> Rgb:
-        """The colour of a curve, and of what is visible."""
+        """The colour of a curve, and of visible cells."""
         level = _CURVE_ON_DARK if self.is_dark else _CURVE
         return color(level, self.palette.colors_of(are_weights=True, is_dark=self.is_dark))
 
     def line(self, number: int) -> str:
-        """The colour of the lines of one of several heads."""
+        """The line colour of one of several heads."""
         if not self.palette.has_hues:
             return self.theme.ink
         colors = _LINES_ON_DARK if self.is_dark else _LINES
@@ -141,7 +141,7 @@ class FigureStyle:
 
 @dataclass(frozen=True)
 class Theme:
-    """The colours of a ground: of text, of what is said about it, of lines between cells, of hatches and below them."""
+    """The colours of a ground: text, remarks, lines between cells, hatches and the area below them."""
 
     ink: str
     faint: str
@@ -174,9 +174,9 @@ ON_DARK = Theme(
 
 
 def find_style(values: Mapping[str, Any], name: Any = str) -> FigureStyle:
-    """The style of keywords: `size`, and those of StyleKeywords, None where one is not given.
+    """The style from keywords: `size` and those of StyleKeywords; None for a keyword that is absent.
 
-    `name` makes of a keyword what an error calls it. Raises AttnError where a value is none of a style.
+    `name` turns a keyword into its name in errors. Raises AttnError for an invalid value.
 
     >>> find_style({"palette": "grey", "font_size": 12}).scale
     1.3333333333333333
@@ -199,7 +199,7 @@ def find_style(values: Mapping[str, Any], name: Any = str) -> FigureStyle:
 
 
 def _font_size(value: Any, where: str) -> float:
-    """The size of text in points; raises AttnError where it is not a number, or out of range."""
+    """The text size in points; raises AttnError if it is not a number or out of range."""
     hint = f"expected {MIN_FONT_SIZE:g} to {MAX_FONT_SIZE:g} points"
     if not is_number(value):
         raise AttnError(f"{repr_excerpt(value)} is not a number", where=where, hint=hint)

@@ -1,4 +1,4 @@
-"""The glossary: words of the field that are not an entry, key or step, with their meaning, shapes, and sources."""
+"""The glossary: terms that are not an entry, key or step, with their meaning, shapes, and sources."""
 
 from dataclasses import dataclass
 
@@ -9,18 +9,18 @@ from attncli.problem.spec import FIELDS
 
 @dataclass(frozen=True)
 class GlossaryTerm:
-    """A word and its other names; `arrays` and `result` are a picture: symbols with the letters of their axes."""
+    """A term and its other names; `arrays` and `result` are a picture: symbols with the letters of their axes."""
 
     name: str
     text: str
     aliases: tuple[str, ...] = ()
     arrays: tuple[tuple[str, Letters], ...] = ()
     result: tuple[str, Letters] | None = None
-    see: tuple[str, ...] = ()  # words that `attn show` explains
+    see: tuple[str, ...] = ()  # terms that `attn show` explains
     source: str = ""
 
 
-# A paragraph for each term: its names on the first line, the text, and lines that begin with the name of a field.
+# A paragraph for each term: its names on the first line, the text, and fields, each line after the field's name.
 _TERMS = """
 attention, attention mechanism, scaled dot-product attention, sdpa
     Each query is compared with every key; the scores are normalized to weights, and the output of the query is
@@ -63,7 +63,7 @@ multi-query attention, mqa
 
 latent attention, mla, multi-head latent attention, latent, latents, kv compression
     Keys and values of all heads are made of one latent, a few features of each token, which is all that a cache
-    needs beside the features of each key that all heads share: rope turns those alone. Queries may have a latent too.
+    needs besides the features of each key that all heads share: rope turns those alone. Queries may have a latent too.
     shapes: X[m x], W_Z[x λ] -> Z[m λ]
     see: w_kv_latent, w_q_latent, w_k_rope, kv_latent, absorbed form, scale_of_latent
     source: DeepSeek-AI 2024 (DeepSeek-V2), 2.1
@@ -77,7 +77,7 @@ differential attention, differential transformer, diff transformer, diffllama, t
     source: Ye et al. 2024 (Differential Transformer), eq. 1 to 3
 
 relative attention, relative positions, xlnet, rel-pos attention
-    The score of a pair has terms of their distance: the query with a vector of the distance, and a bias for the key
+    The score of a pair has terms for its distance: the query with a vector of the distance, and a bias for the key
     and one for the vector. Transformer-XL makes the vectors of sines and cosines; Conformers have the same terms.
     shapes: Q[n d], R[r d] -> S[n m]
     see: transformer_xl, shaw, disentangled, relative_scores, relative_shift
@@ -93,7 +93,7 @@ disentangled attention, deberta, content to position, c2p, p2c
 absorbed form, weight absorption, absorbed, absorption
     Latent attention without keys and values: the key weights of a head are multiplied into its query weights, the
     value weights into w_o, and all heads attend to the latent itself, as in multi-query attention. The output is the
-    same; the scale stays that of the keys that are not made.
+    same; the scale still depends on the size of the keys, which are never computed.
     shapes: Qₕ[h n λ], Z[m λ] -> A[h n m]
     see: latent attention, multi-query attention, scale_of_latent
     source: DeepSeek-AI 2024 (DeepSeek-V2), 2.1.2
@@ -143,14 +143,14 @@ dot products, dot product, QKᵀ, QKT, query key product
     see: exponentials, softmax
 
 exp, exponential, exponential function
-    e to the power of a number: always positive, and large for a large score. Softmax takes it of each score less the
+    e to the power of a number: always positive, and large for a large score. Softmax takes it of each score minus the
     largest of its row, so that none overflows.
     see: exponentials, softmax
 
 logsumexp, lse, log-sum-exp
     ln Σⱼ exp(Sᵢⱼ), the logarithm of softmax's denominator. Kernels return it to merge blocks of keys, and for the
-    backward pass. --select lse has it: natural, of the scores that the normalizer reads, with the sink; −∞ of a query
-    that sees no key.
+    backward pass. --select lse has it: natural, of the scores that the normalizer reads, with the sink; −∞ for a
+    query that sees no key.
     see: softmax, exponentials, flash attention
     source: Dao et al. 2022, algorithm 1
 
@@ -179,11 +179,11 @@ causal, causal mask, is_causal, autoregressive, look-ahead mask, triangular mask
     source: Vaswani et al. 2017, 3.2.3
 
 tril, triu, triangle, lower triangle, torch.tril, np.tril
-    The lower triangle of a matrix of ones, a causal mask: query i sees the keys 0 to i. Give causal in its place.
+    The lower triangle of a matrix of ones, a causal mask: query i sees the keys 0 to i. Give causal instead.
     see: causal, mask
 
 masked_fill, masked_fill_, masked fill
-    A function of PyTorch that writes −∞ into the scores where a mask is true. Give mask in its place, which is the
+    A function of PyTorch that writes −∞ into the scores where a mask is true. Give mask instead, which is the
     opposite: 1 where a query sees a key.
     see: mask, masked_scores, −∞, mask_inverted
 
@@ -193,13 +193,13 @@ padding, padding mask, pad
     see: key_mask, key_lengths
 
 valid_lens, valid_len, valid lengths, seq_lens, sequence lengths
-    How many tokens of each sequence are real; the rest is padding. Give key_lengths in its place.
+    How many tokens of each sequence are real; the rest is padding. Give key_lengths instead.
     see: key_lengths, padding
     source: Zhang et al. 2023, Dive into Deep Learning, 11.3
 
 sliding window, local attention, sliding window attention
-    A query sees only keys near it. window LEFT,RIGHT counts the keys beside the query's own; Hugging Face's
-    sliding_window of W counts the own one too: W − 1 to the left.
+    A query sees only keys near it. window LEFT,RIGHT counts the keys on each side of the query's own; Hugging Face's
+    sliding_window of W includes that key: W − 1 to the left.
     see: window, causal
     source: Beltagy, Peters & Cohan 2020
 
@@ -248,8 +248,8 @@ feed-forward, feed-forward network, feed forward, ffn, mlp
     source: Vaswani et al. 2017, 3.3
 
 layer norm, layernorm, layer normalization, nn.LayerNorm
-    Takes the mean from each vector and divides by its standard deviation. Give residual_norm for the norm before
-    attention, qk_norm for that of queries and keys.
+    Subtracts the mean from each vector and divides by its standard deviation. Give residual_norm for the norm before
+    attention, qk_norm for the norm of queries and keys.
     see: layer, rms, residual_norm, qk_norm
     source: Ba, Kiros & Hinton 2016
 
@@ -265,8 +265,8 @@ training, train, learning, learn, optimizer, adam, learning rate
     see: loss, gradient, projection
 
 loss, loss function, objective, mean squared error, mse
-    One number that says how far a result is from what it is to be, which training makes smaller. That of attn fit is
-    the mean of the squared differences from the target; of several targets, the sum of theirs.
+    One number: how far a result is from its target. Training makes it smaller. attn fit takes the mean of the
+    squared differences, and adds those of several targets.
     see: training, gradient, grad_output
 
 gradient, gradients, backward pass, backward, backpropagation, backprop
@@ -275,7 +275,7 @@ gradient, gradients, backward pass, backward, backpropagation, backprop
     see: grad_output, loss, training
 
 residual stream, hidden state, hidden states, pre-norm, residual connection, skip connection
-    What goes from layer to layer, each of which adds its output to it; a layer's norm makes its input of it.
+    The vectors that pass from layer to layer. Each layer reads them through its norm and adds its output.
     see: residual, residual_norm, embeddings
     source: Elhage et al. 2021
 
@@ -287,7 +287,7 @@ packed projections, fused projections, qkv, c_attn, in_proj_weight, query_key_va
 quantized weights, quantized, quantization, fp8, bits, gptq, awq, dequantize
     Weights stored in few bits; in place of a matrix [out in] write {fp8: {weight: …, scale: …, block: [128,
     128]}}, {gptq: {qweight: …, qzeros: …, scales: …, g_idx: …, bits: 4}} or {awq: {qweight: …, qzeros: …, scales:
-    …}}. Of float8 that is stored as uint8 write {float8_e4m3fn: {bits: …, scale: …}} or {float8_e5m2: …}.
+    …}}. For float8 stored as uint8 write {float8_e4m3fn: {bits: …, scale: …}} or {float8_e5m2: …}.
     see: w_q, weight_layout
 
 rope scaling, rope_scaling, rope_parameters, mrope, $scalings
@@ -311,7 +311,7 @@ rotary embedding, rotary, θ, rotary position embedding, rotary positional embed
     source: Su et al. 2021
 
 alignment model, score function, scoring function, bahdanau, luong, bahdanau attention, luong attention
-    What scores a query and a key; Bahdanau's is a small network, Luong's a product.
+    A function that scores a query and a key; Bahdanau's is a small network, Luong's a product.
     see: additive, general, dot, location
     source: Bahdanau, Cho & Bengio 2015; Luong, Pham & Manning 2015
 
@@ -320,7 +320,7 @@ normalizer, normalization, normalizing
     see: normalize, softmax, sparsemax, entmax
 
 temperature, softmax temperature, T
-    What scores are divided by before softmax: above 1 the weights are more even, below 1 one of them wins.
+    Scores are divided by it before softmax: above 1 the weights are more even, below 1 one of them wins.
     see: softmax, scale
 
 saturation, saturated softmax, softmax saturation
@@ -329,7 +329,7 @@ saturation, saturated softmax, softmax saturation
     source: Vaswani et al. 2017, 3.2.1
 
 attention sink, attention sinks, off-by-one attention
-    A logit that takes part in the softmax and is dropped, so that the weights of a row can add to less than 1;
+    An extra logit that joins the softmax and is then discarded, so that the weights of a row can add to less than 1;
     elsewhere also the first tokens, on which models rest unused weight.
     see: sink, scores_and_sink, softmax1
     source: Xiao et al. 2023
@@ -350,13 +350,13 @@ flash attention, flashattention, online softmax, blockwise, tiles
     source: Dao et al. 2022; Milakov & Gimelshein 2018
 
 check, expected, against, verdict
-    Whether expected numbers, under the key expected of a file or behind the option --against, agree with those
-    that are computed, and which step differs first.
+    Compares expected numbers, from the key expected or from --against, with the computed ones; names the first
+    step that differs.
     see: slip, tolerance
 
 slip, slips, mistake
-    A mistake that people make: no scale, an inverted mask. A check tries them where numbers differ, and names
-    those that give the expected ones.
+    A mistake that people make: no scale, an inverted mask. If numbers differ, a check names the mistakes that
+    give the expected ones.
     see: no_scale, mask_inverted, check
 
 tolerance, rtol, atol
@@ -402,14 +402,14 @@ total variation, total variation distance
 
 KL divergence, kullback-leibler divergence, relative entropy, kl
     How much a row of weights A differs from another, B: Σⱼ Aᵢⱼ ln(Aᵢⱼ / Bᵢⱼ), in nats. It is infinite where A has
-    weight on a key to which B gives none; attn compare shows that of the first variant from the others.
+    weight on a key to which B gives none; attn compare shows it from the first variant to the others.
     see: total variation, entropy
     source: Kullback & Leibler 1951
 
 induction head, induction heads, induction, previous token head
-    A head that looks at what followed an earlier occurrence of the word: after A B … A at B. A head of a layer before
-    it looks at the previous token, so that each key knows its own. attn heads --kind induction finds them: it counts
-    the queries that have an earlier occurrence.
+    A head that looks at what followed an earlier occurrence of the word: after A B … A at B. A head of an earlier
+    layer looks at the previous token, so that each key knows its own. attn heads --kind induction finds them: it
+    counts the queries that have an earlier occurrence.
     see: weights, entropy, attention rollout
     source: Olsson et al. 2022 (In-context Learning and Induction Heads)
 
@@ -453,7 +453,7 @@ def _term(paragraph: str) -> GlossaryTerm:
 
 
 def _glossary() -> tuple[GlossaryTerm, ...]:
-    """The terms, with the words that are listed elsewhere filled in."""
+    """The terms, with the words from other lists filled in."""
     terms = _TERMS.strip()
     for place, words in _WORDS.items():
         terms = terms.replace(place, ", ".join(words))

@@ -1,4 +1,4 @@
-"""What a word means: a catalogue entry, key, step, parameter, axis, slip, convention or term; and a file of arrays."""
+"""The meaning of a word: a catalogue entry, key, step, parameter, axis, slip, convention, term or file of arrays."""
 
 import json
 import textwrap
@@ -31,14 +31,14 @@ LINES = "┌─┐│└┘"
 
 @dataclass(frozen=True)
 class ShapePicture:
-    """The arrays that something is made of, and what it is, each a symbol and the letters of its axes."""
+    """The arrays that something is computed from, and the result, each a symbol and the letters of its axes."""
 
     inputs: Sequence[tuple[str, Letters]]
     result: tuple[str, Letters]
 
 
 def draw(picture: ShapePicture, target: TextTarget) -> list[str]:
-    r"""The lines of a picture, as wide as they are: `X [n x]  W_Q [x d] → Q [n d]` as boxes.
+    r"""The lines of a picture, at full width: `X [n x]  W_Q [x d] → Q [n d]` as boxes.
 
     >>> picture = ShapePicture([("X", ("n", "x")), ("W_Q", ("x", "d"))], ("Q", ("n", "d")))
     >>> print("\n".join(draw(picture, TextTarget(encoding="ascii"))))
@@ -57,9 +57,9 @@ def draw(picture: ShapePicture, target: TextTarget) -> list[str]:
 
 
 def _box(symbol: str, letters: Letters, target: TextTarget) -> list[str]:
-    """The four lines of one box: the letter of its columns, the edge, its name after the letters of its rows, the edge.
+    """The four lines of a box: the letter of its columns, the edge, the letters of its rows and its name, the edge.
 
-    The letters before the last two, such as those of batch items and heads, come before that of the rows.
+    Letters before the last two, such as batch items and heads, come before the row's letter.
     """
     symbol = target.encodable(symbol)
     rows, columns = " ".join(letters[:-1]), "".join(letters[-1:])
@@ -75,9 +75,9 @@ def _box(symbol: str, letters: Letters, target: TextTarget) -> list[str]:
 
 @dataclass(frozen=True)
 class Meaning:
-    """One thing that a word can mean: what it is called, what kind of thing it is, and what is known of it.
+    """One meaning of a word: its title, its kind, and the facts about it.
 
-    `names` are the words that mean it.
+    `names` are the words with this meaning.
     """
 
     names: tuple[str, ...]
@@ -89,7 +89,7 @@ class Meaning:
 
 @dataclass(frozen=True)
 class StepMeaning:
-    """What is known of a step before any problem: as one plan has it."""
+    """Facts about a step before any problem, as in one plan."""
 
     symbol: str
     formula: str
@@ -98,19 +98,19 @@ class StepMeaning:
     inputs: tuple[tuple[str, Letters], ...]  # the symbol and the letters of each
 
 
-MEANINGS = ("attncli.checks.slips:meanings_of_slips",)  # functions of wings, each of which gives meanings
+MEANINGS = ("attncli.checks.slips:meanings_of_slips",)  # functions of wings, each of which returns meanings
 STEPS_FILE = Path(__file__).with_name("steps.json")  # `python docs/generate.py` writes it
 
 
 @cache
 def every_step() -> Mapping[str, tuple[StepMeaning, ...]]:
-    """The steps that a plan can have, by their names, each once for every symbol that it can have."""
+    """The steps that a plan can have, by name, once for each symbol."""
     steps = json.loads(STEPS_FILE.read_text(encoding="utf-8"))
     return {name: tuple(StepMeaning(*meaning) for meaning in meanings) for name, meanings in steps.items()}
 
 
 def find_meanings(word: str) -> list[Meaning]:
-    """Everything that a word means; capitals, `-`, `_` and spaces make no difference, but for a single letter's size.
+    """Every meaning of a word; case, `-`, `_` and spaces make no difference, except the case of a single letter.
 
     >>> [meaning.kind for meaning in find_meanings("Masked-Scores")]
     ['result']
@@ -123,7 +123,7 @@ def find_meanings(word: str) -> list[Meaning]:
 
 
 def every_meaning() -> Iterator[Meaning]:
-    """The meanings of all words, those of entries of the catalogue first."""
+    """The meanings of all words, catalogue entries first."""
     records = [record for kind in kinds() for record in operators(kind).values()]
     yield from map(_of_record, records)
     yield from map(_of_key, FIELDS.values())
@@ -138,7 +138,7 @@ def every_meaning() -> Iterator[Meaning]:
 
 
 def meanings_of_wings() -> Iterator[Meaning]:
-    """The meanings of the words of wings, such as those of mistakes."""
+    """The meanings of the words of wings, such as mistakes."""
     yield from (meaning for function in MEANINGS for meaning in import_object(function)())
 
 
@@ -189,7 +189,7 @@ def _facts(record: OperatorRecord) -> Iterator[tuple[str, str]]:
 
 
 def _rounded(value: Any) -> Any:
-    """A value with the numbers in it rounded as those of tables are.
+    """A value with its numbers rounded as in tables.
 
     >>> _rounded({"beta": [1.0986122886681098, 2]})
     {'beta': [1.0986, 2]}
@@ -211,7 +211,7 @@ def _of_key(field: Field) -> Meaning:
         facts += zip(field.words, field.word_meanings, strict=False)
     if field.kind in taken_kinds():
         facts.append(("one of", ", ".join(operators(field.kind))))
-        if field.kind not in kinds():  # which takes parameters of its own with each of its operators
+        if field.kind not in kinds():  # takes its own parameters with each of its operators
             facts += [(name, ", ".join(map(str, record.parameters))) for name, record in operators(field.kind).items()]
     if field.letters:
         facts += [("shape", f"[{' '.join(field.letters)}]"), ("", legend(field.letters))]
@@ -243,7 +243,7 @@ def _of_term(term: GlossaryTerm) -> Meaning:
 
 
 def _of_step(name: str, steps: Iterable[StepMeaning]) -> Meaning:
-    """A step of the computation, by the symbols that it can have; the first is that of the plainest problem."""
+    """A step of the computation, by each symbol that it can have; the first is from the plainest problem."""
     steps = tuple(steps)
     first, symbols = steps[0], tuple(step.symbol for step in steps)
     facts = [("symbol", ", ".join(symbols)), ("formula", one_line(first.formula))]
@@ -255,7 +255,7 @@ def _of_step(name: str, steps: Iterable[StepMeaning]) -> Meaning:
 
 
 def _of_inner_quantities(records: Iterable[OperatorRecord]) -> Iterator[Meaning]:
-    """The steps inside operators, but for those that `every_step` has."""
+    """The steps inside operators, except those in `every_step`."""
     quantities = [(record, quantity) for record in records for quantity in record.inner]
     for record, quantity in quantities:
         if quantity.name not in every_step():
@@ -273,14 +273,14 @@ def _of_parameters(records: Iterable[OperatorRecord]) -> Iterator[Meaning]:
         paths = dict.fromkeys(f"{record.kind}.{name}" for record in descriptions)
         own = {record: text for record, text in descriptions.items() if record.kind in kinds()} or descriptions
         facts = tuple(
-            (record.name if record.kind in kinds() else record.title, text)  # of a key's own ones
+            (record.name if record.kind in kinds() else record.title, text)  # in addition to a key's own names
             for record, text in own.items()
         )
-        yield Meaning((name, *paths), "parameter", "What an entry of the catalogue takes after its name.", facts)
+        yield Meaning((name, *paths), "parameter", "A parameter of catalogue entries, written after the name.", facts)
 
 
 def render_array_list(arrays: Sequence[ArrayDescription], target: TextTarget) -> str:
-    """A line for each array of a file: its name, its shape and its type, in columns; empty columns are left out."""
+    """A line for each array of a file: name, shape and type, in columns; empty columns are left out."""
     shapes = ["" if one.shape is None else format_lengths(one.shape) or "one number" for one in arrays]
     rows = [
         [target.text(text) for text in (one.name, shape, one.type)] for one, shape in zip(arrays, shapes, strict=True)

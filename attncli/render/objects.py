@@ -1,4 +1,4 @@
-"""What is computed as an object of names and numbers, and an object as JSON or YAML."""
+"""Results as an object of names and numbers, and an object as JSON or YAML."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -42,7 +42,7 @@ def list_object(groups: Iterable[tuple[str, Iterable[tuple[str, str]]]]) -> dict
 
 
 def result_object(view: View) -> dict[str, Any]:
-    """How the result came about, the labels, the selected results, their statistics, with `explain` also every step."""
+    """The facts about the run, the labels, the selected results, their statistics, with `explain` also every step."""
     trace = view.result.trace
     content: dict[str, Any] = {
         "format": FORMAT,
@@ -66,14 +66,14 @@ def result_object(view: View) -> dict[str, Any]:
         content["before"] |= _statistics(before) if view.statistics else {}
         content["before"] |= {"top": _largest_keys(before)} if view.top else {}
     if view.explain:
-        # A script finds query, key and value first, even where positions were added to embeddings before.
+        # Scripts expect query, key and value first, even if positions were added to embeddings before.
         steps = sorted(view.steps, key=lambda step: step.name not in FIRST_STEPS)
         content["steps"] = [_step_object(view, step) for step in steps]
     return content
 
 
 def _statistics(view: View) -> Mapping[str, Any]:
-    """The statistics of a view: `visible_keys` where these are selected, and `statistics` of the weights."""
+    """The statistics of a view: `visible_keys` if they are selected, and `statistics` of the weights."""
     from attncli.render import visible_statistics as visible  # noqa: PLC0415 - only `--stats` needs it
     from attncli.render.statistics import statistics_object  # noqa: PLC0415 - only `--stats` needs it
 
@@ -89,7 +89,7 @@ def _largest_keys(view: View) -> Sequence[Any]:
 
 
 def _step_object(view: View, step: Step) -> dict[str, Any]:
-    """One step, or what the view selects of it, with the labels of its last two axes."""
+    """One step, or the view's selection of it, with the labels of its last two axes."""
     value = selected_value(view, step)
     return {
         "name": step.name,
@@ -103,15 +103,14 @@ def _step_object(view: View, step: Step) -> dict[str, Any]:
 
 
 def problem_object(trace: Trace) -> dict[str, Any]:
-    """The keys of the problem of a trace that are in force: those that were given and read, and the defaults that act.
+    """The keys of a trace's problem that are in force: those given and read, and active defaults.
 
-    An array is `{"file": …, "shape": …}`, with "option" in place of "file" where an option has its numbers, and
-    "generator" where it was drawn or made by rule; its shape is that in which it is stored, of a table that tokens are
-    looked up in that of their rows. Its numbers are its "value", unless the file, or the entry of it that is named, has
-    nothing else: the object can be computed again. An operator is `NAME:key=value`, or `{NAME: {key: value}}` where an
-    array or a mapping is among its parameters. Shapes are lists of lengths.
-    Where the words were read by a convention, "convention" has its name and version, the `changes` that it made (the
-    other keys have them already), and the `remarks` on words that it does not have.
+    An array is `{"file": …, "shape": …}`, with "option" in place of "file" if an option has its numbers, and
+    "generator" if it was drawn or made by rule. Its shape is the stored one, or the rows' shape in a table for token
+    look-up. Its numbers are its "value", unless the file, or the named entry, has nothing else: attn can compute the
+    object again. An operator is `NAME:key=value`, or `{NAME: {key: value}}` if its parameters include an array or a
+    mapping. Shapes are lists of lengths. If a convention read the words, "convention" has its name and version, the
+    `changes` that it made (the other keys have them already), and `remarks` on words unknown to it.
     """
     problem = trace.problem
     values = stored_values(problem) | {"dtype": problem.precision.name}
@@ -125,7 +124,7 @@ def problem_object(trace: Trace) -> dict[str, Any]:
 
 
 def _keys_not_in_force(trace: Trace) -> set[str]:
-    """The keys that nothing reads, flags that are off, and what a sentence replaces."""
+    """Unused keys, flags that are off, and keys that a sentence replaces."""
     problem = trace.problem
     values = stored_values(problem)
     ignored = {*keys_unread_by_plan(problem), *(name for name, field in FIELDS.items() if field.says_how_given)}
@@ -145,7 +144,7 @@ def _keys_not_in_force(trace: Trace) -> set[str]:
 
 
 def _description(problem: ProblemSpec, name: str, value: Any) -> Any:
-    """A value by its key, or by `score.w1` of an operator's."""
+    """A value by its key, or by `score.w1` for an operator's parameter."""
     if isinstance(value, Operator):
         if not value.arrays and not any(isinstance(entry, ParameterMapping) for entry in value.given.values()):
             return value.in_force
@@ -162,14 +161,14 @@ def _description(problem: ProblemSpec, name: str, value: Any) -> Any:
 
 
 def _numbers(problem: ProblemSpec, name: str, value: Any) -> dict[str, Any]:
-    """The numbers of an array by the key `value`; none where its file alone has them."""
+    """The numbers of an array under the key `value`; none if only its file has them."""
     origin = problem.origins.get(name)
     is_in_file = name not in problem.generators and origin is not None and origin.is_whole
     return {} if is_in_file else {VALUE: value}
 
 
 def _origin(problem: ProblemSpec, name: str) -> dict[str, str]:
-    """Where an array is from: its generator, or the file or option in which it, or its operator, was given."""
+    """The origin of an array: its generator, or the file or option of it or its operator."""
     if name in problem.generators:
         return {"generator": problem.generators[name].in_force}
     origin = problem.origins.get(name) or problem.origins.get(name.partition(".")[0])
@@ -177,6 +176,6 @@ def _origin(problem: ProblemSpec, name: str) -> dict[str, str]:
 
 
 def record_object(leading: dict[str, Any], data: object, without: Sequence[str] = ()) -> dict[str, Any]:
-    """The fields of a dataclass in order, behind those that lead; its tuples as lists."""
+    """The fields of a dataclass in order, after the leading ones; tuples become lists."""
     fields = {name: value for name, value in vars(data).items() if name not in {*leading, *without}}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in (leading | fields).items()}

@@ -1,4 +1,4 @@
-"""Worked lines of steps whose functions have none by hand: read off a record of what they do with the numbers."""
+"""Worked lines of steps whose functions have no `by_hand`, read from a recording of their arithmetic."""
 
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
@@ -29,15 +29,15 @@ from attncli.plan.trace import AxisPositions, Step, Trace
 from attncli.problem.fields import OUTPUT
 from attncli.render.tables import TOKEN_NOUNS, name_of_number
 
-SLACK = 0.05  # of the largest number of a step
-_MARKS = {"n": "ᵢ", "m": "ⱼ"}  # of a row in formulas
+SLACK = 0.05  # share of the largest number of a step
+_MARKS = {"n": "ᵢ", "m": "ⱼ"}  # letters of a row in formulas
 
 
 def recorded_step_lines(trace: Trace, step: Step, at: AxisPositions, write: ArithmeticWriter) -> list[str]:
-    """The lines of a step at the positions in `at`: of a vector on its last axis all numbers, or one where it is long.
+    """The lines of a step at the positions in `at`: every number of a vector on its last axis, or one if it is long.
 
-    Where the function of somebody else's operator can't be recorded that is the line, with the line of the function; of
-    others there are none then.
+    If a third-party operator can't be recorded, the line says so, with the line of its function; other steps then have
+    no lines.
     """
     try:
         arrays = {name: _exact(trace[source].value) for name, source in step.inputs.items()}
@@ -50,7 +50,7 @@ def recorded_step_lines(trace: Trace, step: Step, at: AxisPositions, write: Arit
 
 
 def arrays_read(trace: Trace, step: Step) -> Collection[str]:
-    """The arguments of the derivative of a function whose numbers it reads; of one that can't be recorded all."""
+    """The arguments of a function whose numbers its derivative reads; all if it can't be recorded."""
     assert isinstance(step.function, RecordedDerivative)
     try:
         return step.function.read({name: trace[source].value for name, source in step.inputs.items()}, step.options)
@@ -59,7 +59,7 @@ def arrays_read(trace: Trace, step: Step) -> Collection[str]:
 
 
 def _recording(step: Step, arrays: Mapping[str, Array]) -> Recording | None:
-    """The record of a step, with its numbers as they are called where the function takes any for them."""
+    """The record of a step, with its numbers under their names if the function accepts any numbers for them."""
     numbers = {name: value for name, value in step.options.items() if isinstance(value, float)}
     for recorded in (numbers, {}) if numbers else ({},):
         try:
@@ -70,22 +70,22 @@ def _recording(step: Step, arrays: Mapping[str, Array]) -> Recording | None:
             raise
         if made is None or np.allclose(made.result.value, step.value, atol=_slack(step.value), equal_nan=True):
             return made
-    raise NotRecordedError("its record has other numbers than the function")
+    raise NotRecordedError("its record has different numbers from the function")
 
 
 def _slack(value: Array) -> float:
-    """By how much a record may differ from what a step has, rounded in a half type: a part of its largest number."""
+    """The permitted difference between a record and a step rounded in a half type: a share of its largest number."""
     finite = np.abs(value[np.isfinite(value)]) if value.dtype.kind == "f" else np.zeros(0)
     return SLACK * float(finite.max(initial=0))
 
 
 def _exact(value: Array) -> Array:
-    """Numbers of any floating-point type as those of Python: what is worked is not rounded on the way."""
+    """Numbers of any floating-point type as Python floats, so that the arithmetic does not round them."""
     return np.asarray(value, np.float64) if value.dtype.kind == "f" else value
 
 
 def _lines(trace: Trace, step: Step, at: AxisPositions, write: ArithmeticWriter, made: Recording | None) -> list[str]:
-    """The lines of the numbers of a step at some positions; `made` is None where nothing of it is read."""
+    """The lines of a step's numbers at some positions; `made` is None if nothing reads them."""
     shape, places = step.value.shape, np.arange(step.value.size).reshape(step.value.shape)
     is_row = bool(shape) and step.axes[-1] not in at and shape[-1] > 1 and not write.is_long(shape[-1])
     index = tuple(
@@ -119,7 +119,7 @@ def _lines(trace: Trace, step: Step, at: AxisPositions, write: ArithmeticWriter,
 
 
 def _first_reached(step: Step, index: tuple[Any, ...], at: AxisPositions) -> tuple[Any, ...]:
-    """The index with the first rows, on axes before the last that `at` has not, in which a gradient is not 0."""
+    """The index, first on axes before the last that `at` lacks, at which a gradient is not 0."""
     free = [axis for axis, letter in enumerate(step.axes[:-1]) if letter not in at]
     part = step.value[tuple(slice(None) if axis in free else one for axis, one in enumerate(index))]
     rows = part != 0 if part.ndim == len(free) else (part != 0).any(axis=-1)
@@ -132,7 +132,7 @@ def _first_reached(step: Step, index: tuple[Any, ...], at: AxisPositions) -> tup
 def _sentence(
     trace: Trace, step: Step, source: str, name: str, value: str, count: int, line: str, term: Term, read: Array
 ) -> str:
-    """The last line of a gradient: whose number it is where it was only moved, and over what a sum goes."""
+    """The last line of a gradient: its source if the number only moved, and the range of a sum."""
     if len(step.inputs) > 1 and source != GRAD:
         return line
     grad = trace[step.inputs[source]]
@@ -161,13 +161,13 @@ def _sentence(
 
 
 def _nothing(trace: Trace, step: Step, name: str, value: str) -> str:
-    """The line of a gradient to which nothing comes back."""
+    """The line of a gradient that receives nothing."""
     source = step.inputs.get(GRAD)
     return f"nothing of {trace[source].symbol} comes back to {name}: {value}" if source else f"nothing is read: {value}"
 
 
 def _known(trace: Trace, step: Step, made: Recording) -> Known:
-    """What is known of the inner quantities of an operator, and of what a gradient goes back through."""
+    """The known names of an operator's inner quantities, and of those that a gradient passes back through."""
     node = step.node if step.stage != GRADIENT else _differentiated(trace, step)
     if node is None or node.record is None:
         given = {made.taps[name]: trace[own].value for name, own in step.node.taps.items() if name in made.taps}
@@ -190,7 +190,7 @@ def _known(trace: Trace, step: Step, made: Recording) -> Known:
 
 
 def _add_origins(values: dict[Expression, Array], found: Expression) -> None:
-    """Add the numbers of what an array with known numbers was made of by only moving all of them."""
+    """Name the numbers of arrays that an array with known numbers merely rearranges."""
     while found.function in MOVES:
         sources, places = found.places
         size = int(np.size(sources[0].value))
@@ -204,7 +204,7 @@ def _add_origins(values: dict[Expression, Array], found: Expression) -> None:
 def _labelled(
     trace: Trace, quantity: Quantity, arguments: tuple[str, ...], symbols: Mapping[str, str], *index: Array
 ) -> str:
-    """The formula of an inner quantity with the labels of what it is of: `Q(cat)·K(sat)`."""
+    """The formula of an inner quantity with the labels of its position: `Q(cat)·K(sat)`."""
     text = _with_symbols(
         quantity.formula.partition(" = ")[0], arguments, lambda name: symbols.get(name) or SYMBOLS.get(name, name)
     )
@@ -218,7 +218,7 @@ def _labelled(
 
 
 def _short_formula(record: OperatorRecord, write: ArithmeticWriter) -> str:
-    """What an operator computes of a query and a key, where its formula is but a product: `Q(cat)·K(sat)`."""
+    """The formula of a query and a key, if it is only a product: `Q(cat)·K(sat)`."""
     text = record.formula.partition(" = ")[2]
     if not text or " " in text or "ᵢ" not in text:
         return ""
@@ -227,14 +227,14 @@ def _short_formula(record: OperatorRecord, write: ArithmeticWriter) -> str:
 
 
 def _with_symbols(text: str, arguments: tuple[str, ...], symbol: Callable[[str], str]) -> str:
-    """A formula with the symbols of arguments as a plan has them."""
+    """A formula with the plan's symbols for its arguments."""
     for argument in arguments:
         text = text.replace(SYMBOLS.get(argument, argument), symbol(argument))
     return text
 
 
 def _differentiated(trace: Trace, step: Step) -> Node | None:
-    """The step of the forward computation whose derivative a gradient is; None of what only passes gradients on."""
+    """The forward step that a gradient differentiates; None if it only passes gradients on."""
     gradient = step.inputs.get(GRAD)
     plan = trace.plan
     for node in plan.nodes:
@@ -245,7 +245,7 @@ def _differentiated(trace: Trace, step: Step) -> Node | None:
 
 
 def _places(trace: Trace, step: Step, found: tuple[Array, ...]) -> str:
-    """Where a number is: `head 0, query cat, e1`."""
+    """The position of a number: `head 0, query cat, e1`."""
     axes = zip(step.axes, step.value.shape, found, strict=True)
     several = [
         (letter, int(index[0]))
@@ -262,7 +262,7 @@ def _places(trace: Trace, step: Step, found: tuple[Array, ...]) -> str:
 
 
 def _what_is_added(step: Step, found: tuple[Array, ...], shown: set[str]) -> str:
-    """Over what a sum goes: `2 heads × 3 queries`, or how many numbers where they fill no part of the axes."""
+    """The range of a sum: `2 heads × 3 queries`, or a count of numbers if they don't fill their axes."""
     lengths = [(letter, len(set(index.tolist()))) for letter, index in zip(step.axes, found, strict=True)]
     count = int(np.prod([length for letter, length in lengths if letter in shown]))
     added = [(letter, length) for letter, length in lengths if length > 1 and letter not in shown]

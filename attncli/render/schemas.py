@@ -1,4 +1,4 @@
-"""JSON Schemas (2020-12) of problem files and of what `--json` writes, made of the fields of the records themselves."""
+"""JSON Schemas (2020-12) of problem files and of the objects from `--json`, derived from the records' fields."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,7 +35,7 @@ _MOST_AXES = 5
 def problem_schema() -> Schema:
     """The schema of a problem file, with parts or without.
 
-    Its keys are those of `FIELDS` and of worked examples; what a key needs beside it is left to `attn` itself.
+    It has the keys in `FIELDS` and the keys of worked examples; `attn` itself checks everything else about a key.
 
     >>> problem_schema()["$defs"]["keys"]["properties"]["kv_heads"]["anyOf"][0]
     {'type': 'integer', 'minimum': 1}
@@ -61,7 +61,7 @@ def problem_schema() -> Schema:
 
 
 def _key(field: Field) -> Schema:
-    """The schema of the value of a key, which may be left empty."""
+    """The schema of a key's value, which may be empty."""
     value = _KINDS[field.kind](field) if field.kind in _KINDS else _operator(field.kind)
     choices = value["anyOf"] if set(value) == {"anyOf"} else [value]
     about = {"description": sentence(field.help)}
@@ -72,7 +72,7 @@ def _key(field: Field) -> Schema:
 
 
 def any_of(*choices: Schema) -> Schema:
-    """A schema of what has one of these."""
+    """A schema that accepts any of these."""
     return {"anyOf": list(choices)}
 
 
@@ -91,7 +91,7 @@ def _nested(counts: Iterable[int], cell: str = "cell") -> Schema:
 
 
 def _array(field: Field) -> Schema:
-    """An array in lists or rows by their labels, a file, text with rows, a generator where it may be drawn."""
+    """An array in lists or rows by their labels, a file, text with rows, or a generator if it may be drawn."""
     cell = "truth" if field.is_boolean else "cell"
     counts = set(field.allowed_axis_counts)
     row = {"type": "number"} if 1 in counts and not field.is_boolean else None
@@ -144,7 +144,7 @@ _KINDS: Mapping[str, Callable[[Field], Schema]] = {
 
 
 def _operator(kind: str) -> Schema:
-    """An operator: its name, its name with parameters in a text or a mapping, or a function of the user's."""
+    """An operator: its name, its name with parameters in a text or a mapping, or a user's function."""
     records = operators(kind)
     names = [*records]
     with_parameters = rf"^({'|'.join(map(re.escape, names))}):.+$"
@@ -191,7 +191,7 @@ def _parameter(parameter: Parameter) -> Schema:
 
 
 def _about_key(key: str) -> Schema:
-    """The value of a key that is not one of the problem itself."""
+    """The value of a key that does not belong to the problem itself."""
     of_names = any_of(TEXT, {**NAMES, "minItems": 1}, {"type": "null"})
     known: Mapping[str, Schema] = {
         "show": of_names,
@@ -207,7 +207,7 @@ def _about_key(key: str) -> Schema:
 
 
 def _array_definitions() -> Schema:
-    """Nested lists of numbers and of truth values by their number of axes, and the other forms of an array."""
+    """Nested lists of numbers and booleans by their number of axes, and the other forms of an array."""
     text = {"type": "string", "pattern": r"\S"}
     cells: Schema = {
         "cell": any_of({"type": "number"}, {"type": "string", "pattern": _NUMBER}),
@@ -238,7 +238,7 @@ def _array_definitions() -> Schema:
 
 
 def result_schema() -> Schema:
-    """The schema of what `attn compute --json` writes; results and steps that are selected stand by their names.
+    """The schema of the output of `attn compute --json`; selected results and steps appear under their names.
 
     >>> result_schema()["required"][:3]
     ['format', 'version', 'problem']
@@ -265,30 +265,32 @@ def result_schema() -> Schema:
     return schema_document("A result of attn compute", content | {"additionalProperties": NUMBERS})
 
 
-# By the word that `attn schema` takes: "module:function" that makes each.
+# By the argument of `attn schema`: "module:function" that makes each.
 SCHEMAS: Mapping[str, str] = {
     "problem": "attncli.render.schemas:problem_schema",
     "result": "attncli.render.schemas:result_schema",
     "check": "attncli.checks.schema:check_schema",
     "compare": "attncli.comparisons.objects:compare_schema",
+    "merge": "attncli.kernels.schema:merge_schema",
     "try": "attncli.kernels.schema:try_schema",
+    "vectors": "attncli.kernels.schema:vectors_schema",
 }
 
 
 def schema_of(word: str) -> Schema:
-    """The schema that `attn schema` writes for a word."""
+    """The schema that `attn schema` writes for its argument."""
     made: Schema = import_object(SCHEMAS[word])()
     return made
 
 
 def all_of(properties: Mapping[str, Schema], required: Sequence[str] | None = None) -> Schema:
-    """An object with these properties and no others, all of which are required where no list says which are."""
+    """An object with only these properties; all are required unless a list says which."""
     names = list(properties) if required is None else list(required)
     return {"type": "object", "properties": dict(properties), "required": names, "additionalProperties": False}
 
 
 def schema_document(title: str, content: Schema, definitions: Schema | None = None) -> Schema:
-    """A schema with its dialect, its title, and numbers and truth values as JSON has them."""
+    """A schema with its dialect, its title, and numbers and booleans as JSON has them."""
     number = any_of({"type": ["number", "boolean"]}, {"enum": ["NaN", "Infinity", "-Infinity"]})
     numbers = any_of(number, {"type": "array", "items": {"$ref": "#/$defs/numbers"}}, {"type": "null"})
     return {"$schema": DIALECT, "title": title, **content, "$defs": {"numbers": numbers, **(definitions or {})}}

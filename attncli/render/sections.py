@@ -1,4 +1,4 @@
-"""The document of a view: its results, an explanation or worked cells, and before them what was set."""
+"""The document of a view: its results, an explanation or worked cells, after the edits."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ from attncli.render.rows import changed
 from attncli.render.tables import selected_tables
 from attncli.render.view import View
 
-MAX_NUMBERS = 8  # of a whole row or column, that a line on what was set has
+MAX_NUMBERS = 8  # numbers of a whole row or column that the line about edits has
 
 
 def document_of(view: View) -> Document:
@@ -40,7 +40,7 @@ def marked_document_of(view: View) -> Document:
 
 
 def with_marked_labels(result: RunResult) -> RunResult:
-    """The result with its labels between marks, so that arithmetic with labels in it can be read."""
+    """The result with its labels between marks, so that readers can parse arithmetic with labels."""
     labels = {
         letter: tuple(f"{LABEL_START}{escape_control(label)}{LABEL_END}" for label in labels)
         for letter, labels in result.trace.labels.items()
@@ -49,10 +49,10 @@ def with_marked_labels(result: RunResult) -> RunResult:
 
 
 def sections(view: View) -> Iterator[Section]:
-    """A section for each step to explain, for each step that the chosen cells are computed in, or for each result.
+    """A section for each step to explain, for each step of the worked cells, or for each result.
 
-    Where single numbers of the problem were set it is said first, and results are shown before and after. The
-    statistics of the weights, the largest keys and the data fit come last.
+    Edits of single numbers come first, with results before and after. The statistics of the weights, the largest keys
+    and the data fit come last.
     """
     if view.edited_cells:
         yield section_of_edits(view)
@@ -73,7 +73,7 @@ def sections(view: View) -> Iterator[Section]:
 
 
 def _statistics(view: View) -> Iterator[Section]:
-    """The statistics of the visible keys, where these are selected, and of the weights."""
+    """The statistics of the visible keys, if they are selected, and of the weights."""
     from attncli.render import visible_statistics as visible  # noqa: PLC0415 - only `--stats` needs it
 
     if visible.has_visible_statistics(view):
@@ -94,7 +94,7 @@ def _content(view: View) -> Iterator[Section]:
 
 
 def _named_steps(view: View) -> set[str]:
-    """The steps that the view names, or those before them that they are the same as."""
+    """The steps that the view names, or earlier steps identical to them."""
     return {shown_step(view.result.trace, name).name for name in view.step_names}
 
 
@@ -110,8 +110,8 @@ def _selection(view: View) -> Iterator[Section]:
 def _worked_cells(view: View) -> Iterator[Section]:
     """The arithmetic of cells in each step, without tables: the cells, then a section for each step that has any.
 
-    Where numbers were set it is that before and after. The steps that the view names are shown without the cells,
-    unless there are heads or batch items of which one is shown.
+    Edits show the arithmetic before and after. Named steps omit the line of cells, unless only one of several heads or
+    batch items is shown.
     """
     trace, worked = view.result.trace, worked_positions(view)
     named = _named_steps(view)
@@ -130,7 +130,7 @@ def _worked_cells(view: View) -> Iterator[Section]:
 
 
 def section_of_edits(view: View) -> Section:
-    """What was set, which of the steps that the results are computed from changed by it, and which did not."""
+    """The edits, and which steps on the way to the results changed and which did not."""
     title = edits_text(view.edited_cells, view.decimals)
     if not view.result.select:  # a curve alone
         return Section(title)
@@ -147,7 +147,7 @@ def section_of_edits(view: View) -> Section:
 def changed_steps(view: View) -> Iterator[Section]:
     """A section for each step that changed, and for each selected result: its tables before and after.
 
-    Of the default results every step that they are computed from is among them, of others they alone.
+    The default results include every step on the way to them; others are alone.
     """
     trace = view.result.trace
     titles = _titles(view)
@@ -168,21 +168,21 @@ def changed_steps(view: View) -> Iterator[Section]:
 
 
 def _with_label(table: Grid) -> Grid:
-    """A table of one of several slices, which says so where nothing in it has changed."""
+    """A table of one of several slices; its label says if nothing in it changed."""
     if table.before is not None or not table.slice_label or table.changes is None:
         return table
     return replace(table, slice_label=f"{table.slice_label}, the same before and after")
 
 
 def lines_of_both(before: Sequence[str], after: Sequence[str]) -> tuple[str, ...]:
-    """The worked lines of a step before and after a change, or once where they are the same."""
+    """The worked lines of a step before and after a change, or once if they are the same."""
     if tuple(before) == tuple(after) or not before:
         return tuple(after)
     return ("before:", *before, "after:", *after)
 
 
 def has_changed(view: View, step: Step) -> bool:
-    """Whether a step has other numbers than before, or was not there."""
+    """Whether a step has other numbers than before, or is new."""
     assert view.before is not None
     if step.name not in view.before.trace:
         return True
@@ -191,7 +191,7 @@ def has_changed(view: View, step: Step) -> bool:
 
 
 def _steps(view: View) -> Sequence[Step]:
-    """The kept steps that the selected results are computed from, without those that say nothing, and the selected."""
+    """The kept steps on the way to the selected results, without uninformative ones, and the selected results."""
     trace = view.result.trace
     needed = trace.plan.needed_for(view.result.select)
     shown = {step.name for step in trace.computed if step.name in needed and not is_left_out(trace, step)}
@@ -200,7 +200,7 @@ def _steps(view: View) -> Sequence[Step]:
 
 
 def shown_step(trace: Trace, name: str) -> Step:
-    """The step of a result; where that is the step before it unchanged, that one, as far as it was kept."""
+    """The step of a result; if that repeats an earlier step, the earlier one, if it was kept."""
     step = trace[name]
     while is_left_out(trace, step) and (source := step.inputs.get("x")) in trace.by_name:
         step = trace.by_name[str(source)]
@@ -208,7 +208,7 @@ def shown_step(trace: Trace, name: str) -> Step:
 
 
 def _titles(view: View) -> Mapping[str, str]:
-    """The title of each step that shows a selected result: the result, where it is that step unchanged, or the step."""
+    """The title of each step that shows a selected result: the result's name if it repeats the step, or the step's."""
     trace = view.result.trace
     shown = {name: shown_step(trace, name).name for name in view.result.select}
     own = {step: step for step in shown.values()}
@@ -216,7 +216,7 @@ def _titles(view: View) -> Mapping[str, str]:
 
 
 def edits_text(cells: Iterable[EditedCell], decimals: int) -> str:
-    """Each cell with its number before and after, of a whole row or column those before, or how many; empty of none.
+    """Each edited cell with its number before and after; for a row or column its numbers, or their count.
 
     >>> edits_text([EditedCell("w_q[0,1]", 0.0, 3.0), EditedCell("w_q[*,2]", [1.0, 0.25], 0.0)], 4)
     'set w_q[0,1]: 0 → 3; w_q[*,2]: 1 0.25 → 0'
@@ -227,7 +227,7 @@ def edits_text(cells: Iterable[EditedCell], decimals: int) -> str:
 
 
 def _numbers(value: Any, decimals: int) -> str:
-    """One number, or several between spaces."""
+    """One number, or several separated by spaces."""
     numbers = np.asarray(value).ravel()
     if numbers.size > MAX_NUMBERS:
         return count_of(numbers.size, "number")

@@ -14,7 +14,7 @@ from attncli.render.tables import grids, leading_slices, with_changes
 from attncli.render.view import View
 
 TITLE, TOP_TITLE = "statistics", "largest keys"
-# The columns of a table of statistics: the name in JSON, and the heading for readers, which `attn show` explains.
+# The columns of a statistics table: the name in JSON, and the heading for readers, which `attn show` explains.
 COLUMNS: Mapping[str, str] = {
     "support": "support",
     "entropy": "entropy",
@@ -30,7 +30,7 @@ NO_DISTRIBUTION = "NaN: the weights are not a distribution, one is negative or t
 
 
 def statistics_section(view: View) -> Section:
-    """The statistics of what is shown of the weights of a view: a table for each batch item and head."""
+    """The statistics of the shown weights of a view: a table for each batch item and head."""
     found = tuple(with_changes(view, WEIGHTS, _grids))
     return Section(TITLE, found, remarks=statistics_remarks(found))
 
@@ -52,7 +52,7 @@ def statistics_of(trace: Trace) -> RowStatistics:
 
 @dataclass(frozen=True)
 class StatisticsRow:
-    """A row of a table of statistics: its label, its numbers, and the key of its largest weight, if there is one."""
+    """A row of a statistics table: its label, its numbers, and the key of its largest weight, if any."""
 
     label: str
     numbers: tuple[Any, ...]
@@ -60,36 +60,36 @@ class StatisticsRow:
 
 
 def statistics_row(label: str, statistics: RowStatistics, at: tuple[int, ...], keys: Sequence[str]) -> StatisticsRow:
-    """The row of the query at a position on the axes [… n]; `keys` are the labels of the keys."""
+    """The row of the query at a position on the axes [… n]; `keys` are the keys' labels."""
     key = int(statistics.largest_key[at])
     numbers = tuple(getattr(statistics, name)[at] for name in COLUMNS)
     return StatisticsRow(label, numbers, None if key == NO_KEY else keys[key])
 
 
 def statistics_grid(rows: Sequence[StatisticsRow], noun: str, slice_label: str = "") -> Grid:
-    """The table of some rows, behind whose labels an arrow leads to the key; `noun` is what a row is."""
+    """The table of some rows; an arrow after each label leads to its key. `noun` names a row."""
     labels = tuple(row.label if row.key is None else f"{row.label} → {row.key}" for row in rows)
     values = np.array([row.numbers for row in rows]).reshape(len(rows), len(COLUMNS))
     return Grid(values, labels, tuple(COLUMNS.values()), f"{noun} → key", slice_label, aligns_columns=True)
 
 
 def statistics_remarks(grids: Iterable[Grid]) -> tuple[str, ...]:
-    """What the columns of tables of statistics mean, and the numbers that they lack."""
+    """The meaning of the columns of statistics tables, and the numbers that they lack."""
     lacks_entropy = any(np.isnan(grid.values).any() for grid in grids)
     return (*LEGEND, NO_DISTRIBUTION) if lacks_entropy else LEGEND
 
 
 def statistics_object(view: View) -> dict[str, Any]:
-    """What is shown of the statistics, an array [… n] each; `largest_key` has labels, None in a row without weights."""
+    """The shown statistics, an array [… n] each; `largest_key` has labels, None in a row without weights."""
     trace, step = view.result.trace, view.result.trace[WEIGHTS]
     index = slices_at(trace, step, view.positions)[:-1]
     return object_of_statistics(statistics_of(trace), trace.numbered_labels_of(step, -1), index)
 
 
 def statistics_table(view: View) -> Iterator[Sequence[Any]]:
-    """The header and the rows of one table of what is shown of the statistics; an empty cell where no key has weight.
+    """The header and the rows of one table of the shown statistics; a cell is empty if no key has weight.
 
-    The batch item and the head are 0 where there is no such axis; equal labels have their number.
+    Without such an axis the batch item or the head is 0; equal labels have their number.
     """
     trace, step = view.result.trace, view.result.trace[WEIGHTS]
     statistics = statistics_of(trace)
@@ -101,7 +101,7 @@ def statistics_table(view: View) -> Iterator[Sequence[Any]]:
 
 
 def rows_of_queries(view: View) -> Iterator[tuple[int, int, tuple[int, ...], str]]:
-    """The batch item, the head, the position on the axes [… n] and the label of each row of weights that is shown."""
+    """The batch item, head, position on the axes [… n] and label of each shown row of weights."""
     trace, step = view.result.trace, view.result.trace[WEIGHTS]
     queries = trace.numbered_labels_of(step, -2)
     for index, _ in leading_slices(trace, step, view.axis_positions):
@@ -111,7 +111,7 @@ def rows_of_queries(view: View) -> Iterator[tuple[int, int, tuple[int, ...], str
 
 
 def largest_keys_section(view: View) -> Section:
-    """The largest keys of each query that is shown, with their weights: a table for each batch item and head."""
+    """The largest keys of each shown query, with their weights: a table for each batch item and head."""
     return Section(TOP_TITLE, tuple(with_changes(view, WEIGHTS, _grids_of_largest_keys)))
 
 
@@ -129,14 +129,14 @@ def _grids_of_largest_keys(view: View) -> Iterator[Grid]:
 
 
 def largest_keys_of(view: View, index: tuple[int, ...]) -> Sequence[tuple[str, Any]]:
-    """The label and the weight of each of the largest keys of the query at an index, without those of weight 0."""
+    """The label and weight of each of the largest keys of the query at an index, without weights of 0."""
     trace, step = view.result.trace, view.result.trace[WEIGHTS]
     row, keys = step.value[index], trace.numbered_labels_of(step, -1)
     return [(keys[key], row[key]) for key in largest_keys(row, view.top).tolist() if row[key] != 0]
 
 
 def largest_keys_object(view: View) -> list[Any]:
-    """The largest keys that are shown: for each query their labels and weights, in lists of heads and batch items."""
+    """The shown largest keys: for each query their labels and weights, in lists of heads and batch items."""
     trace, step = view.result.trace, view.result.trace[WEIGHTS]
     shape, index = step.value.shape[:-1], slices_at(trace, step, view.positions)[:-1]
     cells = np.empty(shape, dtype=object)
@@ -149,7 +149,7 @@ def largest_keys_object(view: View) -> list[Any]:
 
 
 def largest_keys_table(view: View) -> Iterator[Sequence[Any]]:
-    """The header and the rows of one table of the largest keys that are shown, ranked from 1."""
+    """The header and the rows of one table of the shown largest keys, ranked from 1."""
     yield BATCH, HEAD, "query", "rank", "key", "weight"
     for item, head, index, query in rows_of_queries(view):
         for rank, (key, weight) in enumerate(largest_keys_of(view, index), 1):
@@ -159,7 +159,7 @@ def largest_keys_table(view: View) -> Iterator[Sequence[Any]]:
 def object_of_statistics(
     statistics: RowStatistics, keys: Sequence[str], index: tuple[slice, ...] = ()
 ) -> dict[str, Any]:
-    """The statistics at an index of the axes [… n], an array each; the positions of keys as their labels `keys`."""
+    """The statistics at an index of the axes [… n], an array each; labels `keys` replace the keys' positions."""
     arrays: Iterator[tuple[str, Array]] = ((name, getattr(statistics, name)[index]) for name in COLUMNS)
     return {**dict(arrays), "largest_key": statistics.label_largest_keys(keys)[index].tolist()}
 
@@ -167,8 +167,8 @@ def object_of_statistics(
 def arrows(trace: Trace, *, from_key: bool = False) -> Iterator[tuple[str, list[str]]]:
     """For each head and batch item its label, and for each query an arrow to the key of its largest weight.
 
-    With `from_key` the arrow leads from the key to the query: `das → the 0.86`. Keys of equal weights are next to one
-    another; a query whose weights are all 0 has no arrow.
+    With `from_key` the arrow leads from the key to the query: `das → the 0.86`. Keys of equal weights are listed
+    together; a query whose weights are all 0 has no arrow.
     """
     for grid in grids(trace, trace[WEIGHTS]):
         found = []

@@ -1,4 +1,4 @@
-"""The tables of steps: one for each batch item and head, with what is hidden, worked out and changed in them."""
+"""The tables of steps: one for each batch item and head, with hidden, worked and changed cells."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,11 +15,11 @@ from attncli.render.document import LABEL_SEPARATOR, Grid, Mark, mark_grids
 from attncli.render.masks import UNSIGNED, VISIBLE, VISIBLE_STEP, hidden_cells, signs_of_rules
 from attncli.render.view import View, selected_labels
 
-# The axes of which one position is shown by default, and the option that chooses it.
+# The axes that show one position by default, and the option to choose it.
 OPTION_OF_AXIS = {"b": "--batch", "h": "--head"}
-# What the rows of axes are whose labels are those of queries and keys.
+# The rows of axes whose labels belong to queries and keys.
 TOKEN_NOUNS = {"n": "query", "q": "query", "m": "key", "k": "key", "p": "key", "m+1": "key"}
-# Functions whose result has the rows of their argument `x`: each row is worked on with those of its results.
+# Functions whose result has the rows of their argument `x`: each row is worked out with the rows of its results.
 _ROW_FUNCTIONS = (
     structural.project,
     structural.identity,
@@ -61,9 +61,9 @@ def _as_numbers(values: Array) -> Array:
 def leading_slices(
     trace: Trace, step: Step, positions: Mapping[str, int] | None = None
 ) -> Iterator[tuple[tuple[int, ...], str]]:
-    """Each index on the axes of a step before its last two, and its label; an axis in `positions` has that one.
+    """Each index on the axes of a step before its last two, and its label; an axis in `positions` has one position.
 
-    An axis that broadcasts is not in the label: the slice is that of all heads.
+    A label omits an axis that broadcasts: the slice is for all heads.
     """
     yield from slices_of_axes(trace, list(zip(step.axes, step.value.shape, strict=True))[:-2], positions)
 
@@ -71,7 +71,7 @@ def leading_slices(
 def slices_of_axes(
     trace: Trace, axes: Sequence[tuple[str, int]], positions: Mapping[str, int] | None = None
 ) -> Iterator[tuple[tuple[int, ...], str]]:
-    """Each index on some axes, letters and lengths, and its label; an axis in `positions` has that one."""
+    """Each index on some axes, letters and lengths, and its label; an axis in `positions` has one position."""
     positions = positions or {}
     choices = [
         [min(positions[letter], size - 1)] if letter in positions else range(size)  # an axis of length 1 broadcasts
@@ -84,13 +84,13 @@ def slices_of_axes(
 
 
 def position_label(trace: Trace, letter: str, index: int) -> str:
-    """`head 1`, `query word_1`: a position on an axis by its label, or by its number from 0."""
+    """A position on an axis by its label, or by its number from 0: `head 1`, `query word_1`."""
     label = trace.numbered_labels[letter][index] if letter in trace.labels else str(index)
     return f"{AXIS_NOUNS.get(letter, letter)} {label}"
 
 
 def name_of_number(trace: Trace, step: Step, at: AxisPositions) -> str:
-    """The symbol of a step with the labels of a query, a key or both, and the numbers of others: `dX(cat)[x1]`."""
+    """The symbol of a step with the labels of a query, a key or both, and other axes as numbers: `dX(cat)[x1]`."""
     axes = [letter for letter in step.axes if letter in at and letter not in COUNTED_FROM_0]
     labels = [trace.numbered_labels[letter][at[letter]] for letter in axes if letter in TOKEN_NOUNS]
     others = [f"{letter}{at[letter] + 1}" for letter in axes if letter not in TOKEN_NOUNS]
@@ -103,9 +103,9 @@ def sign_grids(
 ) -> Iterator[Grid]:
     """The tables of visible keys as signs, each with the legend that counts each of them.
 
-    `step` is the step `visible` [… n m], whose inputs are the rules; a cell has the sign of the rule of the highest
-    precedence that hides it, of equal ones the first. The cells at the positions in `worked` are marked. Of a large
-    problem the rules may not have been kept: then a hidden cell has the sign of an unknown one.
+    `step` is the step `visible` [… n m], whose inputs are the rules. A hidden cell has the sign of the rule with the
+    highest precedence, the first among equals. The cells at the positions in `worked` are marked. A large problem may
+    not have kept the rules: then a hidden cell has the sign of an unknown rule.
     """
     signed = signs_of_rules(trace.plan, step.node)
     rules = [(trace[source].value, sign) for source, sign in signed if source in trace.by_name]
@@ -130,14 +130,14 @@ def sign_grids(
 
 
 def _at(rule: Array, at: tuple[int, ...], shape: tuple[int, ...]) -> Array:
-    """A rule at a position on the leading axes, as wide as the table it is part of."""
+    """A rule at a position on the leading axes, as wide as its table."""
     own = at[len(at) - (rule.ndim - 2) :]
     part = rule[tuple(min(index, size - 1) for index, size in zip(own, rule.shape, strict=False))]
     return np.broadcast_to(part, shape)
 
 
 def _meanings(signs: Sequence[MaskSign], *, are_all: bool) -> Mapping[str, str]:
-    """What each sign means; that of several rules means all of them."""
+    """The meaning of each sign; rules that share a sign have all their meanings."""
     meanings = {VISIBLE: "visible"}
     for sign in (*signs, *(() if are_all else (MaskSign(UNSIGNED, "hidden"),))):
         known = meanings.get(sign.sign)
@@ -146,18 +146,18 @@ def _meanings(signs: Sequence[MaskSign], *, are_all: bool) -> Mapping[str, str]:
 
 
 def selected_grids(view: View, step: Step) -> Iterator[Grid]:
-    """The grids of what is selected of a step."""
+    """The grids of the selection of a step."""
     positions, letters = view.axis_positions, ("", "", *step.axes)[-2:]
     for grid in grids(view.result.trace, step, positions):
         if positions.keys().isdisjoint(letters):
             yield grid
-        else:  # a vector of one number a head is a grid of all heads
+        else:  # a vector with one number per head is a grid of all heads
             axes = zip(letters, grid.values.shape, strict=True)
             yield grid.select(*(range(size)[slice_at(letter, size, positions)] for letter, size in axes))
 
 
 def selected_plain_grids(view: View, step: Step) -> Iterator[Grid]:
-    """The grids of what is selected of a step with the tokens as they are, equal ones without a number."""
+    """The grids of the selection of a step with original tokens, without numbers on repeated ones."""
     rows, columns = (selected_labels(view, step, axis) for axis in (-2, -1))
     for grid in selected_grids(view, step):
         plain = replace(grid, rows=rows or grid.rows, columns=columns or grid.columns)
@@ -165,7 +165,7 @@ def selected_plain_grids(view: View, step: Step) -> Iterator[Grid]:
 
 
 def selected_tables(view: View, name: str) -> Iterator[Grid]:
-    """The tables of what a view selects of a result or a step; those of a mask are of signs."""
+    """The tables of a view's selection of a result or step; a mask's tables show signs."""
 
     def tables(view: View) -> Iterator[Grid]:
         step = view.result.trace[name]
@@ -176,9 +176,9 @@ def selected_tables(view: View, name: str) -> Iterator[Grid]:
 
 
 def with_changes(view: View, name: str, tables: Callable[[View], Iterable[Grid]]) -> Iterator[Grid]:
-    """The tables of a step, as `tables` makes them of a view; what changed since the result before is marked.
+    """The tables of a step, which `tables` makes from a view, with marks on changes since the result before.
 
-    Where edits made the change, they are shown with the tables before.
+    After edits, the tables before are shown too.
     """
     if view.before is None or name not in view.before.trace:
         return iter(tables(view))
@@ -187,10 +187,10 @@ def with_changes(view: View, name: str, tables: Callable[[View], Iterable[Grid]]
 
 
 def marked_cells(trace: Trace, step: Step, index: Sequence[int], worked: Iterable[AxisPositions]) -> frozenset[Mark]:
-    """The (row, column) positions of a slice of a step that the worked cells read or compute.
+    """The (row, column) positions in a slice of a step that the worked cells read or compute.
 
-    `index` is the position of the slice on the axes before the last two. A row has the column None, a column the row
-    None. Where several cells are worked out and every position would be marked, none is.
+    `index` is the slice's position on the axes before the last two. A row has the column None, a column the row None.
+    If several cells would mark every position, nothing is marked.
     """
     worked = list(worked)
     marks = frozenset(mark for at in worked for mark in _marks_of_cell(trace, step, index, at))
@@ -200,7 +200,7 @@ def marked_cells(trace: Trace, step: Step, index: Sequence[int], worked: Iterabl
 
 
 def _marks_of_cell(trace: Trace, step: Step, index: Sequence[int], at: AxisPositions) -> Iterator[Mark]:
-    """The marks of one cell: none in a slice of other positions."""
+    """The marks of one cell: none in a slice at other positions."""
     shape, letters = step.value.shape, step.axes
     leading = zip(letters[:-2], index, shape, strict=False)
     if any(letter in at and size > 1 and at[letter] != position for letter, position, size in leading):
@@ -218,7 +218,7 @@ def _marks_of_cell(trace: Trace, step: Step, index: Sequence[int], at: AxisPosit
 
 
 def _rows(trace: Trace, node: Node, at: AxisPositions) -> set[int | None]:
-    """The rows of a node that belong to a cell; those of a sequence as a query, a key and a value are both."""
+    """The rows of a node that belong to a cell; a sequence has rows for a query, a key and a value."""
     rows = set[int | None]()
     for reader in trace.plan.nodes:
         if reader.function in _ROW_FUNCTIONS and reader.inputs.get("x") == node.name:

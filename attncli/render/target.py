@@ -1,4 +1,4 @@
-"""The target of text, a terminal, a pipe or a file: its width, its encoding, and what it can show."""
+"""The target of text, a terminal, a pipe or a file: its width, its encoding, and its abilities."""
 
 import re
 from collections.abc import Iterator
@@ -8,27 +8,27 @@ from typing import Literal
 from attncli.base.text import escape_control, transliterate
 
 PAGE_WIDTH = 80
-_WORDS = re.compile(r"(?<!\S)'[^']+'[^\s\w]*(?!\S)|\S+")  # a name in quotes is a word, also with spaces in it
+_WORDS = re.compile(r"(?<!\S)'[^']+'[^\s\w]*(?!\S)|\S+")  # a quoted name is one word, even with spaces
 
 
 @dataclass(frozen=True, eq=False)
 class TextTarget:
-    """The target of text: its width in columns (None: a pipe or a file, no line is cut), and what it can show."""
+    """The target of text: its width in columns (None: a pipe or a file, no line is cut), and its abilities."""
 
     width: int | None = None
     has_styles: bool = False  # colours, bold and italic
     encoding: str = "utf-8"
     column_gap: int = 3  # spaces between two columns of a table
     height: int | None = None  # lines of the screen
-    quotes_formulas: bool = False  # of CSV: whether text that a spreadsheet takes for a formula has an apostrophe
-    decimals: int | None = None  # of CSV: those of its numbers; None for every digit
-    file: str | None = None  # its name, where it is a file that others can be beside
-    is_light: bool = False  # whether its ground is white, as that of a picture
-    color_system: Literal["auto", "truecolor"] = "auto"  # as Rich names it; "auto": as the environment says
+    quotes_formulas: bool = False  # in CSV: whether text that looks like a formula gets an apostrophe
+    decimals: int | None = None  # in CSV: decimals of numbers; None for every digit
+    file: str | None = None  # its file name, if other files can be next to it
+    is_light: bool = False  # whether its ground is white, as in a picture
+    color_system: Literal["auto", "truecolor"] = "auto"  # Rich's name for them; "auto": from the environment
 
     @property
     def page_width(self) -> int:
-        """Its width; in a pipe or a file that of a page, for what is side by side."""
+        """Its width; in a pipe or a file the page's width, for blocks side by side."""
         return self.width or PAGE_WIDTH
 
     @property
@@ -37,7 +37,7 @@ class TextTarget:
         return self.encoding.lower().startswith("utf")
 
     def text(self, text: str) -> str:
-        r"""The text with control characters as escapes, and with the characters of the encoding for signs it lacks.
+        r"""The text with control characters escaped, and with substitutes for signs that the encoding lacks.
 
         >>> TextTarget(encoding="ascii").text("a\nb → √d")
         'a\\nb -> sqrt(d)'
@@ -45,11 +45,11 @@ class TextTarget:
         return self.encodable(escape_control(text))
 
     def encodable(self, text: str) -> str:
-        """The text, of any number of lines, with the characters of the encoding for signs that it lacks."""
+        """The text, of any number of lines, with substitutes for signs that the encoding lacks."""
         return text if self.has_unicode else transliterate(text, self.encoding)
 
     def escaped(self, text: str) -> str:
-        r"""Text whose readers know escapes, such as YAML's: with those for what is not ASCII, unless it has all of it.
+        r"""Text for formats with escapes, such as YAML: non-ASCII characters are escaped unless the encoding has all.
 
         >>> TextTarget(encoding="cp1252").escaped("é")
         '\\xe9'
@@ -62,7 +62,7 @@ TEXT_PAGE = TextTarget(PAGE_WIDTH)
 
 
 def text_width(text: str) -> int:
-    """The columns that a text without control characters takes; there may be a label for each of very many rows.
+    """The columns of a text without control characters; very many rows may each have a label.
 
     >>> text_width("cat"), text_width("猫")
     (3, 2)
@@ -75,7 +75,7 @@ def text_width(text: str) -> int:
 
 
 def wrapped_words(text: str, width: int) -> Iterator[str]:
-    """A text in lines of at most that many columns, broken between words; one that is longer than a line is whole.
+    """A text in lines of at most that many columns, broken between words; a longer word stays whole.
 
     >>> list(wrapped_words("there is no 'my file.yaml' here", 16))
     ['there is no', "'my file.yaml'", 'here']

@@ -1,4 +1,4 @@
-"""The view of a result: which part of it is shown, and with how many decimals."""
+"""The view of a result: which slices of it to show, and with how many decimals."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from attncli.render.figure_style import FigureStyle
 
 DECIMALS = 4
-MAX_DECIMALS = 17  # more than any number of eight bytes has
+MAX_DECIMALS = 17  # more than any eight-byte number has
 
 
 def explained_names(problem: ProblemSpec, plan: Plan, selection: Sequence[str]) -> frozenset[str]:
-    """The names of the nodes that results are computed from, and of the default results those of every node."""
+    """The names of the nodes that results depend on; for the default results, of every node."""
     return frozenset(plan.by_name) if selection == problem.default_selection else plan.needed_for(selection)
 
 
 @dataclass(frozen=True)
 class Cell:
-    """The positions of a query and of a key whose pair is worked out; None for every one."""
+    """The positions of a query and a key whose pair is worked out; None for all."""
 
     query: int | None = None
     key: int | None = None
 
 
 class Drawable(Protocol):
-    """What a figure draws: a view, or what a wing draws in its place."""
+    """The subject of a figure: a view, or a wing's replacement for it."""
 
     @property
     def title(self) -> str:
@@ -51,25 +51,23 @@ class Drawable(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A result, and which part of it is shown how.
+    """A result, and how to show which slices of it.
 
-    `explain` shows the selected results and what they are computed from, step by step. `cells` are those whose
-    arithmetic is shown; without them an explanation chooses one. Where there are `step_names` of either these steps
-    alone are shown. `positions` has the one position that is shown on an
-    axis, by the letter of the axis (b batch items, h heads); `expanded_axes` has the axes of which an explanation shows
-    all positions. `remark` is printed below the selected results. `max_terms` is the longest sum that is written
-    whole; None for no limit. Of a longer vector the number at `feature` is worked out. `before` is an
-    earlier result: formats for readers mark the numbers that changed since. Where `edited_cells` made the change,
-    tables before and after are shown together, of the default results every step that changed. `statistics` adds those
-    of the weights, which the result must have, and `top` so many largest keys of each query.
-    With `heatmap` text has tables as blocks of colour, of an explanation too those of all heads; `curve` adds the data
-    fit, which the result must have. With `transpose` tables of queries and keys have a row for each key; with
-    `matrices` LaTeX and Markdown have tables without labels, where they fit a line. `title` is that of a figure, a page
-    or a document, `style` that of a figure, where the user has given one; with `lines` a figure has
-    weights as lines between words. With `changes` there is the change of each number, in place of the tables before
-    and after. A notebook says what a problem is `about`, has a section for each of the `parts` of its file, and is
-    computed `with_attn`. `command` has the words of the command line that gives the problem, for the page; with `guide`
-    a page begins with the story of a cell, and `blanks` are the numbers of a page to fill in.
+    `explain` shows the selected results and the steps before them. `cells` are worked out; without them an explanation
+    chooses one. `step_names` limits either to these steps. `positions` has the shown position of an axis, by the axis's
+    letter (b batch items, h heads); `expanded_axes` has the axes that an explanation shows whole. `remark` is printed
+    below the selected results. `max_terms` is the longest sum written in full; None for no limit. A longer vector is
+    worked out at `feature`. `before` is an earlier result: formats for readers mark the numbers that changed since. If
+    `edited_cells` made the change, tables before and after are shown together; for the default results, every changed
+    step. `statistics` adds statistics of the weights, which the result must have, and `top` so many largest keys of
+    each query. With `heatmap`, text has tables as blocks of colour, and an explanation has all heads; `curve` adds
+    the data fit, which the result must have. With `transpose`, tables of queries and keys have a row for each key; with
+    `matrices`, LaTeX and Markdown have tables without labels, if they fit a line. `title` belongs to a figure, a page
+    or a document, `style` to a figure, if the user gave one; with `lines` a figure has weights as lines between words.
+    With `changes`, the change of each number replaces the tables before and after. A notebook has the text `about` a
+    problem, a section for each of the `parts` of its file, and `with_attn` computes by attn. `command` has the tokens
+    of the command line that gives the problem, for the page; with `guide` a page begins with the story of a cell, and
+    `blanks` are the numbers of a page to fill in.
     """
 
     result: RunResult
@@ -103,9 +101,9 @@ class View:
 
     @property
     def steps(self) -> Sequence[Step]:
-        """The steps that the selected results are computed from, inputs apart, and of the default results every one.
+        """The steps that the selected results depend on, without inputs; for the default results, all steps.
 
-        Programs read them; an explanation for people leaves out what says nothing.
+        Programs read them; an explanation for people omits uninformative ones.
         """
         trace = self.result.trace
         names = explained_names(trace.problem, trace.plan, self.result.select)
@@ -113,17 +111,17 @@ class View:
 
     @property
     def names(self) -> Sequence[str]:
-        """The names of the results that are shown: of the steps to explain, otherwise of the selected ones."""
+        """The names of the shown results: the steps to explain, otherwise the selected results."""
         return [step.name for step in self.steps] if self.explain else self.result.select
 
     @property
     def axis_positions(self) -> AxisPositions:
-        """The positions of the view, with those that follow from them: of key heads too."""
+        """The positions of the view, with those that they imply: on key heads too."""
         return add_dependent_axes(self.result.trace, dict(self.positions))
 
     @property
     def heading(self) -> str:
-        """The stages, and what a convention has read otherwise: `scaled_dot → softmax → weighted_sum, as flash`."""
+        """The stages, and any convention: `scaled_dot → softmax → weighted_sum, as flash`."""
         trace = self.result.trace
         stages = " → ".join(trace.pipeline[stage] for stage in PIPELINE_STAGES if stage in trace.pipeline)
         reading = trace.problem.reading
@@ -132,9 +130,9 @@ class View:
 
 @dataclass(frozen=True, eq=False)
 class ComparisonView:
-    """How a comparison is shown: with so many decimals, and whether with every table, however large.
+    """How to show a comparison: with so many decimals, and whether with every table, however large.
 
-    `statistics` says whether those of the weights are shown; None: where they are short, or everything is shown. A
+    `statistics` says whether to show the statistics of the weights; None: if they are short, or everything is shown. A
     document, a page and a figure have a `title`, a figure a `style`.
     """
 
@@ -146,15 +144,15 @@ class ComparisonView:
 
 
 def selected_value(view: View, step: Step) -> Array:
-    """The value of a step at the positions of the view; whole where the view selects none, or the step lacks the axis.
+    """The value of a step at the positions of the view; whole if the view selects none, or the step lacks the axis.
 
-    The output, whose heads are merged, has no axis of heads: `--head` leaves it as it is.
+    The output, whose heads are merged, has no axis of heads, so `--head` does not change it.
     """
     return value_at(view.result.trace, step, view.positions)
 
 
 def selected_labels(view: View, step: Step, axis: int) -> tuple[str, ...]:
-    """The labels along an axis (counted from the end) of what is selected of a step."""
+    """The labels along an axis (counted from the end) of the selection of a step."""
     labels = view.result.trace.labels_of(step, axis)
     return labels[slice_at(step.axes[axis], len(labels), view.axis_positions)] if labels else labels
 
@@ -162,7 +160,7 @@ def selected_labels(view: View, step: Step, axis: int) -> tuple[str, ...]:
 def parse_cell(text: str, problem: ProblemSpec, where: str) -> Cell:
     """The cell that `word_1,word_3`, `word_1,*` or `*` names.
 
-    Raises AttnError at `where` if the text names no cell, or a label that several tokens have.
+    Raises AttnError at `where` if the text is not a cell, or several tokens have the label.
     """
     if text.strip() == EVERY:
         return Cell()
@@ -175,9 +173,9 @@ def parse_cell(text: str, problem: ProblemSpec, where: str) -> Cell:
 
 
 def find_cell(query: str, key: str, problem: ProblemSpec, where: str) -> Cell:
-    """The cell of the label or position of a query, and that of a key.
+    """The cell of the label or position of a query and a key.
 
-    Raises AttnError at `where` if there is none, or if several tokens have the label.
+    Raises AttnError at `where` if it does not exist, or several tokens have the label.
     """
     labels = (query, problem.selected_query_labels), (key, problem.key_labels)
     return Cell(*(None if text == EVERY else find_one_label(text, known, where=where) for text, known in labels))

@@ -1,4 +1,4 @@
-"""The statistics of visible keys: of what masks leave visible, as a section, an object, and rows of a table."""
+"""The statistics of visible keys, after the masks, as a section, an object, and rows of a table."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ from attncli.render.masks import VISIBLE_STEP
 from attncli.render.tables import leading_slices, with_changes
 from attncli.render.view import View
 
-TILE = 64  # queries and keys of a tile
+TILE = 64  # queries and keys in a tile
 
 
 @dataclass(frozen=True)
 class VisibleKeys:
     """The keys that queries see: least, mean and most, and their share of all pairs.
 
-    Tiles of 64 queries and 64 keys, fewer at the ends, are empty where no query sees a key, full where every query sees
-    every key, otherwise mixed.
+    Tiles of 64 queries and 64 keys, smaller at the ends, are empty if no pair is visible, full if every pair is,
+    otherwise mixed.
     """
 
     least: int
@@ -62,12 +62,12 @@ LEGEND = (
 
 
 def has_visible_statistics(view: View) -> bool:
-    """Whether the keys that are visible are among the selected results whose statistics are shown."""
+    """Whether the visible keys are among the selected results whose statistics are shown."""
     return view.statistics and _is_selected(view.result.trace, view.result.select)
 
 
 def has_weight_statistics(view: View) -> bool:
-    """Whether statistics of the weights are shown: unless the visible keys are all that is selected."""
+    """Whether statistics of the weights are shown: unless only the visible keys are selected."""
     select = view.result.select
     return view.statistics and not (_is_selected(view.result.trace, select) and len(set(select)) == 1)
 
@@ -90,7 +90,7 @@ def _grids(view: View) -> Iterator[Grid]:
 
 
 def _counted(view: View) -> Iterator[tuple[tuple[int, ...], str, VisibleKeys]]:
-    """The index on the axes before the queries, the label and the counts of each table that is shown."""
+    """The index on the axes before the queries, the label and the counts of each shown table."""
     trace = view.result.trace
     step = trace[VISIBLE_STEP]
     shape = len(trace.labels["n"]), step.value.shape[-1]  # one row may serve every query
@@ -104,14 +104,14 @@ def _numbers(counts: VisibleKeys) -> Sequence[float]:
 
 
 def visible_object(view: View) -> dict[str, Any]:
-    """The counts by their names, of several tables lists of them, and the size of a tile."""
+    """The counts by name, lists of them for several tables, and the size of a tile."""
     counted = [_numbers(counts) for _, _, counts in _counted(view)]
     columns = {name: [row[at] for row in counted] for at, name in enumerate(COLUMNS)}
     return {name: rows[0] if len(rows) == 1 else rows for name, rows in columns.items()} | {"tile": TILE}
 
 
 def visible_table(view: View) -> Iterator[Sequence[Any]]:
-    """The header and the rows of one table; the batch item and the head are 0 where there is no such axis."""
+    """The header and the rows of one table; without such an axis the batch item or the head is 0."""
     axes = view.result.trace[VISIBLE_STEP].axes
     yield BATCH, HEAD, *COLUMNS
     for index, _, counts in _counted(view):

@@ -1,1 +1,1 @@
-"""Exercises to print, their keys, class lists and spreadsheets; problems that are drawn for them."""
+"""Exercises to print, their keys, class lists and spreadsheets, with problems drawn for them."""

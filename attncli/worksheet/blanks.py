@@ -1,4 +1,4 @@
-"""The blanks of an exercise: which computed numbers of a trace are asked for, and with them all that equal them."""
+"""The blanks of an exercise: the requested numbers of a trace, and all numbers equal to them."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -16,8 +16,8 @@ from attncli.render.blank_request import OPTION, BlankRequest
 class Blanks:
     """The blank cells of steps, as booleans of the shape of their values, by name.
 
-    `left_out` are inner quantities of steps that are asked for: they are the way there. `answers` are the steps whose
-    blanks are filled in: of those with the same numbers the last.
+    `left_out` are inner quantities of requested steps: they would give the answer away. `answers` are the steps to fill
+    in: the last among steps with the same numbers.
     """
 
     cells: Mapping[str, Array]
@@ -25,15 +25,15 @@ class Blanks:
     answers: tuple[str, ...]
 
     def of(self, step: Step) -> Array | None:
-        """The blank cells of a step; None where it has none."""
+        """The blank cells of a step; None if it has none."""
         return self.cells.get(step.name)
 
 
 def find_blanks(trace: Trace, request: BlankRequest, decimals: int, shown: Sequence[str]) -> Blanks:
-    """The blanks of a trace; a share is taken of the `shown` steps.
+    """The blanks of a trace; a share is taken from the `shown` steps.
 
-    A number that is asked for is blank in every computed step: where a step passes it on, and where another number is
-    the same with so many decimals, whole ones apart. Raises AttnError where something is not computed.
+    A requested number is blank in every computed step that passes it on, and wherever another number equals it to so
+    many decimals, except integers. Raises AttnError if a step is not computed.
     """
     groups = _Groups(trace, decimals)
     asked = {name: np.zeros(step.value.shape, dtype=bool) for name, step in groups.steps.items()}
@@ -59,7 +59,7 @@ def find_blanks(trace: Trace, request: BlankRequest, decimals: int, shown: Seque
 
 
 def _default_names(trace: Trace, groups: "_Groups") -> Sequence[str]:
-    """The weights and what follows from them, inner quantities of the weights too; without weights the context's."""
+    """The weights and all later steps, with the weights' inner quantities; without weights the context's."""
     first = next(n for n in ("weights", "context", *trace.plan.results) if n in trace and trace.plan[n].function)
     first = trace.plan.resolve(first)
     if first not in groups.steps:
@@ -73,11 +73,11 @@ def _default_names(trace: Trace, groups: "_Groups") -> Sequence[str]:
 
 
 class _Groups:
-    """The numbers of computed steps, those that are the same in a group."""
+    """The numbers of computed steps; equal ones form a group."""
 
     def __init__(self, trace: Trace, decimals: int) -> None:
         computed = [step for step in trace.steps if not step.node.is_input and step.stage != GRADIENT]
-        given: set[str] = set()  # what passes inputs on, unchanged, or is made of options alone, such as a number λ
+        given: set[str] = set()  # passes inputs on, unchanged, or depends on options alone, such as a number λ
         for step in trace.steps:
             if (
                 step.node.is_input
@@ -93,13 +93,13 @@ class _Groups:
             step.name: start + np.arange(step.value.size).reshape(step.value.shape)
             for step, start in zip(numbers, starts, strict=False)
         }
-        self.same_after: dict[str, str] = {}  # a step, and one behind it with the same numbers
+        self.same_after: dict[str, str] = {}  # a step, and a later one with the same numbers
         for step in numbers:
             self._join_moved(step)
         self._join_equal(decimals)
 
     def computed(self, trace: Trace, text: str) -> str:
-        """The name of a step of computed numbers; raises AttnError where a text names none."""
+        """The name of a step with computed numbers; raises AttnError if a text names none."""
         try:
             name = trace.plan.resolve(text)
         except AttnError as error:
@@ -110,7 +110,7 @@ class _Groups:
         return name
 
     def _join_moved(self, step: Step) -> None:
-        """Join the numbers of a step that moves those of one other step and computes none."""
+        """Join the numbers of a step that only moves another step's numbers."""
         sources = [*step.inputs.values()]
         if not step.node.is_exact or len(sources) != 1 or sources[0] not in self.ids or step.function is None:
             return
@@ -122,7 +122,7 @@ class _Groups:
             self.same_after[step.name] = sources[0]
 
     def _join_equal(self, decimals: int) -> None:
-        """Join steps whose numbers are all the same, and numbers that are the same as far as they are shown."""
+        """Join steps with all numbers equal, and numbers that are equal as shown."""
         steps = list(self.steps.values())
         for at, step in enumerate(steps):
             for other in steps[at + 1 :]:
@@ -150,7 +150,7 @@ class _Groups:
         return one
 
     def take_share(self, asked: dict[str, Array], share: float, seed: int, shown: Sequence[str]) -> None:
-        """Ask for groups of finite numbers, drawn from a seed, until a share of those that are shown is asked for."""
+        """Request groups of finite numbers, drawn from a seed, up to a share of the shown numbers."""
         cells = [
             (self._root(one), name, at)
             for name in shown
@@ -168,13 +168,13 @@ class _Groups:
             if count >= wanted:
                 break
             if count + len(groups[root]) > wanted and count:
-                continue  # a number that stands in many cells would be too many
+                continue  # a number that occurs in many cells would be too many
             count += len(groups[root])
             for name, at in groups[root]:
                 asked[name].reshape(-1)[at] = True
 
     def spread(self, asked: Mapping[str, Array]) -> dict[str, Array]:
-        """The cells that are asked for, and all with the same numbers, of the steps that have any."""
+        """The requested cells, and all with the same numbers, of the steps that have any."""
         roots = {self._root(one) for name, blank in asked.items() for one in self.ids[name][blank].tolist()}
         cells = {
             name: np.array([self._root(one) in roots for one in ids.ravel().tolist()], bool).reshape(ids.shape)
@@ -184,9 +184,9 @@ class _Groups:
 
 
 def unanswered(trace: Trace, blanks: Blanks) -> dict[str, Any]:
-    """What `expected` of the problem has to be filled in: null for each blank, by name, in lists or by labels."""
+    """The `expected` of the problem to fill in: null for each blank, by name, in lists or by labels."""
     plain = replace(trace, given_labels=None)  # a check knows no names of columns
-    has_labels = trace.problem.decimal_comma  # a number with a comma can't stand in a list between brackets
+    has_labels = trace.problem.decimal_comma  # a number with a comma is invalid in a bracketed list
     return {
         name: _nulls(blanks.cells[name], plain.labelled(plain[name]).axes, has_labels=has_labels)
         for name in blanks.answers
@@ -194,7 +194,7 @@ def unanswered(trace: Trace, blanks: Blanks) -> dict[str, Any]:
 
 
 def _nulls(blank: Array, axes: Sequence[Any], *, has_labels: bool = False) -> Any:
-    """None for each blank cell: nested lists of a whole array, otherwise mappings by the labels of its axes."""
+    """None for each blank cell: nested lists for a whole array, otherwise mappings by the labels of its axes."""
     if blank.all() and not has_labels:
         return np.full(blank.shape, None).tolist()
     labels = axes[0].labels

@@ -1,4 +1,4 @@
-"""The names of a class in a CSV file, and the name of the files of each."""
+"""The names of a class in a CSV file, and the file names for each."""
 
 import csv
 import re
@@ -8,20 +8,20 @@ from attncli.base.errors import AttnError
 from attncli.base.text import first_duplicate, shorten
 from attncli.io.inputs import Inputs
 
-HEADINGS = ("name", "names", "student", "students")  # of the column of names, in a first row
+HEADINGS = ("name", "names", "student", "students")  # the column of names, in a first row
 FIRST_NAMES = ("first name", "first names", "given name", "firstname")
 LAST_NAMES = ("last name", "surname", "family name", "lastname")
-MAX_NAME_BYTES = 200  # of a name: systems allow 255 for that of a file, with its suffixes
-# What a system reads in the name of a file as more than a character.
+MAX_NAME_BYTES = 200  # bytes of a name: systems allow 255 for a file name, with its suffixes
+# Characters with a special meaning in a file name on some system.
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]')
 
 
 def read_names(file: str, inputs: Inputs) -> list[str]:
-    """The names in a file, one a row: those below a heading of HEADINGS, otherwise the first of each row.
+    """The names in a file, one per row: below a heading of HEADINGS, otherwise in the first column.
 
     First and last names in two columns, as learning platforms export them, are one name.
 
-    Raises AttnError where there are none, where one is too long, or where two would have files of the same name.
+    Raises AttnError if there are none, if one is too long, or if two would share a file name.
     """
     source = inputs.open(file)
     text = source.text()
@@ -50,7 +50,7 @@ def read_names(file: str, inputs: Inputs) -> list[str]:
 
 
 def _columns(row: Sequence[str]) -> list[int]:
-    """The columns of the names by the first row of a file; none where that row has no headings."""
+    """The columns of the names by the first row of a file; none if that row has no headings."""
     headings = [cell.casefold() for cell in row]
     for groups in ((HEADINGS,), (FIRST_NAMES, LAST_NAMES)):
         found = [next((at for at, text in enumerate(headings) if text in group), None) for group in groups]
@@ -60,7 +60,7 @@ def _columns(row: Sequence[str]) -> list[int]:
 
 
 def file_stems(names: Sequence[str]) -> list[str]:
-    """The name of the files of each, without their suffix: it is that of no file in another folder, and not hidden.
+    """The name of each student's files, without suffix: no path to another folder, and not hidden.
 
     >>> file_stems(["Ann Lee", "../Bo", "a/b"])
     ['Ann Lee', '_Bo', 'a_b']

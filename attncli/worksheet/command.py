@@ -32,7 +32,7 @@ ANSWER_HEAD = "# Put your number in place of each null: with all the decimals th
 
 @dataclass(frozen=True)
 class SheetRequest:
-    """What is blank on sheets, and how they are written."""
+    """The blanks of sheets, and how to write the sheets."""
 
     blanks: "BlankRequest"
     precision: int | None
@@ -44,15 +44,18 @@ def worksheet(
     problem: str | None = argument("A problem file, or -.", "PROBLEM"),
     *,
     output: str | None = option(
-        "The exercise: .md, .tex, .html or .xlsx; beside it its key.", "--output", "-o", metavar="FILE|FOLDER"
+        "The exercise: .md, .tex, .html or .xlsx; its key is written next to it.",
+        "--output",
+        "-o",
+        metavar="FILE|FOLDER",
     ),
     blank: list[str] | None = option(
-        "What is blank: weights,output; 0.3 of the numbers; 'weights[word_2,*]'.", metavar="WHAT"
+        "The blanks: weights,output; 0.3 of the numbers; 'weights[word_2,*]'.", metavar="WHAT"
     ),
     no_formulas: bool = flag("Do not say how the steps are computed.", "--no-formulas"),
-    precision: int | None = option("Decimals; default those of the file, or 4.", metavar="DIGITS"),
+    precision: int | None = option("Decimals; default: the file's, or 4.", metavar="DIGITS"),
     by_hand: bool = flag("Draw a problem to do by hand, from --seed; no two weights are equal.", "--by-hand"),
-    variants: int | None = option("So many different problems to do by hand, into a folder.", metavar="N"),
+    variants: int | None = option("Write N different problems to do by hand, into a folder.", metavar="N"),
     names: str | None = option("A CSV of names: a sheet, a key and a file of answers for each.", metavar="FILE"),
     sheet_format: str | None = option(
         "Sheets in a folder as md, tex, html or xlsx; default md.", "--format", "-f", metavar="NAME"
@@ -62,7 +65,7 @@ def worksheet(
     strict: Strict = False,
     **keys: Any,
 ) -> None:
-    """Write an exercise whose blanks are to be computed and its key, or a folder of them for a class."""
+    """Write an exercise with blanks to compute and its key, or a folder of them for a class."""
     from attncli.render.blank_request import parse_blanks
     from attncli.worksheet.sheets import check_suffix
 
@@ -95,14 +98,14 @@ def worksheet(
 
 
 def _folder_suffix(folder: str, name: str | None) -> str:
-    """The suffix of the sheets in a folder; raises AttnError where the folder's name has one, or none is so named."""
+    """The suffix of the sheets in a folder; raises AttnError if the folder's name has one, or the format is unknown."""
     from attncli.worksheet.sheets import sheet_suffixes
 
     known = [suffix.removeprefix(".") for suffix in sheet_suffixes()]
     own = PurePath(folder).suffix.lower().removeprefix(".")
     if own in known:
         hint = f"write -o {PurePath(folder).stem} --format {own}"
-        raise AttnError("is to be a folder of sheets", where=f"--output {folder}", hint=hint)
+        raise AttnError("must be a folder of sheets", where=f"--output {folder}", hint=hint)
     if name is not None and name not in known:
         raise UnknownNameError("format", name, known, where="--format")
     return f".{name or known[0]}"
@@ -113,7 +116,7 @@ def _read(
 ) -> "tuple[Document, int]":
     """The keys of the problem, and the seed of the blanks.
 
-    Where the seed is needed for these, that of a file stays, and what the file draws with it.
+    If the blanks need the seed, the file's own seed and its draws stay.
     """
     document = read_problem_options(problem, {**keys, "seed": None}, inputs)
     seed = read_problem_options(None, {"seed": keys.get("seed")}, inputs)
@@ -123,7 +126,7 @@ def _read(
 
 
 def _draws(document: "Document") -> bool:
-    """Whether a problem has numbers that are drawn, or lacks some that would be."""
+    """Whether a problem has drawn numbers, or lacks some that would be drawn."""
     from attncli.io.assemble import assemble
 
     try:
@@ -133,7 +136,7 @@ def _draws(document: "Document") -> bool:
 
 
 def _problems(document: "Document", count: int, *, by_hand: bool) -> "Sequence[Document]":
-    """The keys of the problems: the one that is given, or those that can be done by hand."""
+    """The keys of the problems: the given one, or problems to do by hand."""
     if not by_hand:
         return [document]
     from attncli.worksheet.hand_problems import choose_variants
@@ -178,7 +181,7 @@ def _write_folder(
 ) -> None:
     """Write the exercise, the key and the file of answers of each student into a folder; problems take turns.
 
-    Without students they are those of each problem. A spreadsheet is filled in itself.
+    Without students there is one set per problem. A spreadsheet itself takes the answers.
     """
     from attncli.io.output_files import atomic_write_folder
     from attncli.io.paths import path_of

@@ -1,4 +1,4 @@
-"""Problems to do by hand: small whole numbers, a whole √d, no lost weight; and what any problem that is drawn lacks."""
+"""Problems to do by hand: small integers, an integer √d, no lost weight; and defaults for any drawn problem."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ SEQUENCES = ("embeddings", "residual", "query", "key")  # one of them is given, 
 
 @dataclass(frozen=True)
 class MissingKeys:
-    """What is chosen where a problem lacks it: generators of embeddings and of matrices, other keys, and sizes."""
+    """Defaults for a problem: generators of embeddings and of matrices, other keys, and sizes."""
 
     embeddings: str
     matrices: str
@@ -31,9 +31,9 @@ class MissingKeys:
     features_per_head: int
 
 
-# NumPy never changes the numbers of the legacy stream: a seed draws the same problem with every version.
+# NumPy never changes the legacy stream: a seed draws the same problem with every version.
 DEFAULTS = {"seed": 1, "generator": "legacy"}
-# √4 = 2; where there are several heads each has one feature: √1 = 1
+# √4 = 2; with several heads each has one feature: √1 = 1
 MISSING = MissingKeys("randint:low=0,high=3", "randint:low=-1,high=2", DEFAULTS, 3, features=4, features_per_head=1)
 MIN_WEIGHT = 0.02  # the least weight of a visible key
 MAX_DRAWS = 1000
@@ -41,12 +41,12 @@ OPTION = "--by-hand"
 
 
 def choose(document: Document, *, has_ties: bool = True) -> Document:
-    """The keys of a problem that can be done by hand: what is missing is chosen, and the seed so that the numbers are.
+    """The keys of a problem to do by hand: defaults for missing keys, and a suitable seed.
 
-    No two tokens have the same vector, and in every row of scores with several visible keys the softmax weights are
-    at least MIN_WEIGHT; they are not all equal, or in as few rows as in any draw. The seeds that are tried follow from
-    that of the document. Unless it `has_ties`, no two weights of a row are equal. Raises AttnError where nothing is
-    drawn, where √d is not a whole number, or where a weight is lost, or two are equal, in each of MAX_DRAWS draws.
+    No two tokens have the same vector, and in every row of scores with several visible keys the softmax weights are at
+    least MIN_WEIGHT; they are not all equal, or in as few rows as in any draw. The seeds follow from the document's.
+    Unless it `has_ties`, no two weights of a row are equal. Raises AttnError if nothing is drawn, if √d is not an
+    integer, or if each of MAX_DRAWS draws loses a weight or has two equal ones.
     """
     document, problem = with_missing(document, MISSING, OPTION)
     _check_root(problem)
@@ -67,9 +67,9 @@ def choose(document: Document, *, has_ties: bool = True) -> Document:
 
 
 def choose_variants(document: Document, count: int) -> list[Document]:
-    """The keys of so many different problems that can be done by hand, no two weights of a query equal.
+    """The keys of so many different problems to do by hand, without equal weights of a query.
 
-    Their seeds follow from that of the document. Raises AttnError where there are not so many.
+    Their seeds follow from the document's. Raises AttnError if there are not so many.
     """
     complete, problem = with_missing(document, MISSING, OPTION)
     found: dict[bytes, Document] = {}
@@ -84,9 +84,9 @@ def choose_variants(document: Document, count: int) -> list[Document]:
 
 
 def _count_rows_of_equal_weights(problem: ProblemSpec, *, has_ties: bool) -> float:
-    """In how many rows softmax gives all of several visible keys one weight, or two of them where there are no ties.
+    """In how many rows softmax gives several visible keys equal weights, or two of them if ties are excluded.
 
-    Infinity where the problem can't be done by hand: a weight is lost, or two tokens are equal.
+    Infinity if the problem can't be done by hand: a weight is lost, or two tokens are equal.
     """
     sequences = (getattr(problem, name) for name in SEQUENCES if name in problem.generators)
     if any(len(np.unique(array, axis=0)) < len(array) for array in sequences):
@@ -103,7 +103,7 @@ def _count_rows_of_equal_weights(problem: ProblemSpec, *, has_ties: bool) -> flo
 
 
 def _check_root(problem: ProblemSpec) -> None:
-    """Raise AttnError where the scores are divided by the root of a number of features that is not a square."""
+    """Raise AttnError if the scores are divided by the root of a number of features that is not a square."""
     if "scores" in problem.not_computed or problem.score.record.unscaled is None or problem.scale is not None:
         return
     count = problem.lengths["d"]
@@ -113,16 +113,16 @@ def _check_root(problem: ProblemSpec) -> None:
 
 
 def with_missing(document: Document, missing: MissingKeys, option: str) -> tuple[Document, ProblemSpec]:
-    """The keys of a problem with those that it lacks, also the arrays that its operators need, and the problem.
+    """The keys of a problem with defaults for missing ones and for its operators' arrays, and the problem.
 
-    Raises AttnError, at the option that chooses the numbers, where nothing is drawn.
+    Raises AttnError, at the option that chooses the numbers, if nothing is drawn.
     """
     sequences = [document[key].value for key in SEQUENCES if key in document]
     chosen: dict[str, Any] = {"init": missing.matrices, **missing.others}
     has_table = not document.keys().isdisjoint(TABLES)
     if not sequences and not has_table and "sentence" not in document:
         chosen["embeddings"] = missing.embeddings
-    if all(map(_is_drawn, sequences)) and not has_table:  # otherwise they have sizes of their own
+    if all(map(_is_drawn, sequences)) and not has_table:  # otherwise they have their own sizes
         heads = document["heads"].value if "heads" in document else 1
         several = type(heads) is int and heads > 1
         if "vocabulary" not in document:
@@ -152,7 +152,7 @@ def _is_drawn(value: Any) -> bool:
 
 
 def _with_arrays(key: str, raw: RawValue, missing: MissingKeys) -> RawValue:
-    """The value of a key that names an operator, with its missing arrays drawn; other values stay as they are."""
+    """The value of a key that names an operator, with its missing arrays drawn; other values unchanged."""
     value = read_value(FIELDS[key], raw)
     name, given = next(iter(value.items())) if isinstance(value, dict) and len(value) == 1 else (value, {})
     kind = "mask" if FIELDS[key].kind == "boolean_matrix" else FIELDS[key].kind

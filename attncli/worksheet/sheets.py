@@ -1,4 +1,4 @@
-"""Work sheets: the exercise of a problem, some of its computed numbers blank, and the key with the worked lines."""
+"""Work sheets: the exercise of a problem, with some computed numbers blank, and the key with the worked lines."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,15 +26,15 @@ from attncli.render.view import Cell, View
 from attncli.worksheet.blanks import Blanks, unanswered
 
 BLANK = "……"
-MAX_NUMBERS = 20_000  # of all steps together: nobody fills in more
+MAX_NUMBERS = 20_000  # numbers of all steps together: nobody fills in more
 MIN_ROOM, MAX_ROOM = 3, 8  # empty lines below a table with blanks
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """What a work sheet is made of: a result, its blanks, and what is said before it.
+    """The content of a work sheet: a result, its blanks, and its head.
 
-    `name` is that of the student; without `has_formulas` it gives no hints how steps are computed.
+    `name` is the student's; without `has_formulas` it gives no hints about the computation.
     """
 
     result: RunResult
@@ -47,22 +47,22 @@ class Sheet:
 
 
 def exercise(sheet: Sheet) -> Document:
-    """The exercise: inputs and steps in order, the blanks without their numbers, and room to write."""
+    """The exercise: inputs and steps in order, the blanks without their numbers, and space to write."""
     name = Statement("Name:", f" {sheet.name or BLANK * 8}")
     about = [Lines((sheet.about,), wrapped="page")] if sheet.about else []
-    ask = f"Fill in what is blank ({BLANK}), to {sheet.decimals} decimals where it is not a whole number."
+    ask = f"Fill in the blanks ({BLANK}), to {sheet.decimals} decimals unless the number is whole."
     head = Section("", blocks=(name, *about, Lines((ask,), wrapped="page")))
     return Document([head, *_sections(sheet, is_key=False)], sheet.decimals, sheet.title)
 
 
 def key(sheet: Sheet) -> Document:
-    """The key: the tables of the exercise with all numbers, those asked for marked, and their arithmetic."""
+    """The key: the tables of the exercise with all numbers, the requested ones marked, and their arithmetic."""
     name = [Section("", blocks=(Statement("Name:", f" {sheet.name}"),))] if sheet.name else []
     return Document([*name, *_sections(sheet, is_key=True)], sheet.decimals, f"Key: {sheet.title}")
 
 
 def tells_an_answer(sheet: Sheet, text: str) -> bool:
-    """Whether a text has a blank number that is not whole, in as many decimals as it is computed in."""
+    """Whether a text has a blank number that is not an integer, with the decimals of its computation."""
     trace = sheet.result.trace
     numbers = {round(float(number), sheet.decimals) for number in re.findall(r"-?\d+\.\d+", text)}
     asked = (trace[name].value[blank].ravel().tolist() for name, blank in sheet.blanks.cells.items())
@@ -105,7 +105,7 @@ def shown_steps(trace: Trace) -> frozenset[str]:
 
 
 def _section(sheet: Sheet, entry: ExplainedStep) -> Section:
-    """A step with all its numbers, those that are blank marked."""
+    """A step with all its numbers, blank ones marked."""
     trace, step = sheet.result.trace, entry.steps[0]
     blank = sheet.blanks.of(step)
     tables = list(_grids(trace, step))
@@ -143,7 +143,7 @@ def _is_blank_at(step: Step, blank: Array, at: AxisPositions) -> bool:
 
 
 def _with_blanks(sheet: Sheet, section: Section, masks: Iterable[Grid]) -> Section:
-    """A section without its blank numbers, and with room to write."""
+    """A section without its blank numbers, and with space to write."""
     tables = []
     for grid, mask in zip(section.grids, masks, strict=True):
         signs = [
@@ -157,7 +157,7 @@ def _with_blanks(sheet: Sheet, section: Section, masks: Iterable[Grid]) -> Secti
 
 
 def answer_text(sheet: Sheet) -> str:
-    """The problem with `expected` to fill in, as YAML: null for each blank."""
+    """The problem with an `expected` to fill in, as YAML: null for each blank."""
     trace = sheet.result.trace
     before = {"title": f"{sheet.title}: {sheet.name}" if sheet.name else sheet.title}
     example = ExampleValues(before, {EXPECTED: unanswered(trace, sheet.blanks)})
@@ -165,7 +165,7 @@ def answer_text(sheet: Sheet) -> str:
 
 
 def _latex_document(document: Document) -> str:
-    """A document that LaTeX makes a page of."""
+    """A complete document for LaTeX."""
     text = "".join(latex.render(document, TEXT_FILE))
     begin = "\\documentclass[11pt,a4paper]{article}\n\\usepackage{amsmath,booktabs}\n\\begin{document}"
     return f"{begin}\n{text}\\end{{document}}\n"
@@ -185,7 +185,7 @@ def _html_page(document: Document) -> str:
 
 
 SPREADSHEET = ".xlsx"
-# What a sheet is written as, by the suffix of its file; spreadsheets have formulas in place of a document.
+# The formats of a sheet, by suffix; spreadsheets have formulas instead of a document.
 WRITERS: Mapping[str, Callable[[Document], str]] = {
     ".md": lambda document: "".join(markdown.render(document, TEXT_FILE)),
     ".tex": _latex_document,
@@ -194,7 +194,7 @@ WRITERS: Mapping[str, Callable[[Document], str]] = {
 
 
 def key_file(file: str) -> str:
-    """The file of the key, beside that of the exercise.
+    """The file of the key, next to the exercise.
 
     >>> key_file("folder/sheet.md")
     'folder/sheet.key.md'
@@ -204,12 +204,12 @@ def key_file(file: str) -> str:
 
 
 def sheet_suffixes() -> tuple[str, ...]:
-    """The suffixes of what a sheet can be written as."""
+    """The suffixes of a sheet's formats."""
     return (*WRITERS, SPREADSHEET)
 
 
 def check_suffix(file: str) -> str:
-    """The suffix of a sheet's file, in lower case; raises AttnError where a sheet is not written as that."""
+    """The suffix of a sheet's file, in lower case; raises AttnError for other suffixes."""
     suffix = PurePath(file).suffix.lower()
     if suffix not in sheet_suffixes():
         hint = f"expected {', '.join(WRITERS)} or {SPREADSHEET}"
@@ -218,11 +218,11 @@ def check_suffix(file: str) -> str:
 
 
 def render_sheet(sheet: Sheet, suffix: str) -> tuple[str | bytes, str | bytes]:
-    """The contents of the file of the exercise, and of that of the key."""
+    """The contents of the exercise's file, and of the key's."""
     if suffix == SPREADSHEET:
         write = import_object("attncli.worksheet.spreadsheet:render")
         names = shown_steps(sheet.result.trace)
         return write(sheet, names - sheet.blanks.left_out, is_key=False), write(sheet, names, is_key=True)
-    if suffix == ".tex":  # whose worked lines need to know what is a label
+    if suffix == ".tex":  # worked lines must know which text is a label
         sheet = replace(sheet, result=with_marked_labels(sheet.result))
     return WRITERS[suffix](exercise(sheet)), WRITERS[suffix](key(sheet))

@@ -26,6 +26,8 @@ OBJECT = {
     "tried": "how many slips and pairs of slips were tried",
     "untried": "sentences: which were not, and why",
     "searched": "where nothing is expected: the result in which slips were looked for; otherwise null",
+    "passed": "with `--rtol`, `--atol` or `--ulp`: the names of slips that these let pass and the derived tolerance "
+    "would not; otherwise null",
     "unnoticed": "with `--slips`: the names of slips that would not be noticed; otherwise null",
 }
 

@@ -6,6 +6,8 @@ from attncli.demos.document import DEMO_FORMAT
 from attncli.fit.document import FIT_FORMAT
 from attncli.fit.learning import LEAST_FALL, PATIENCE
 from attncli.kernels.document import TRY_FORMAT
+from attncli.kernels.merge_document import MERGE_FORMAT
+from attncli.kernels.vector_files import VECTORS_FORMAT
 from attncli.models.heads import LEAST_LOCAL, LEAST_MEAN, LEAST_UNIFORM, PLACES, SUM_TOLERANCE
 from attncli.models.heads_document import HEADS_FORMAT
 
@@ -58,10 +60,31 @@ TRY = {
     "called": "how it was called, a sentence each",
     "untried": "sentences: what was not tried, and why",
     "compared": "the results that were compared",
+    "passed": "with `--rtol` or `--atol`: slips that these let pass and the derived tolerance would not, or null",
     "explained_by": "slips that explain what it gave, as in a check",
     "right_with": "options of conventions, `--as flash`, by which it is right where it gave wrong numbers",
     "smallest": "the smallest input on which it fails, or null",
     "others": "failures for other causes: `kind`, `sentence`, `count`, and the `sizes` of the smallest input",
+}
+MERGE = {
+    "format": f"`{MERGE_FORMAT}`",
+    "version": "the version of the program",
+    "parts": "the parts, as they were named",
+    "lse_base": "`e` or `2`",
+    "dtype": "the type of the output, that of the parts",
+    "output": "the output of all keys",
+    "lse": "the log-sum-exp of all keys, in the base of the parts",
+    "weights": "the weight of each part, with the parts as the first axis",
+    "against": "for each result that was compared: `name`, `count`, `differ`, `max_abs`, `allowed`, the `base` that "
+    "agrees, `is_undecided`, the worst number (`position`, `given`, `correct`), and `explanations`",
+}
+VECTORS = {
+    "format": f"`{VECTORS_FORMAT}`",
+    "version": "the version of the program",
+    "seed": "that of the numbers",
+    "vectors": "each with its `name`, `file`, what it is `about`, `dtype`, `keys` of the problem, `shapes`, the "
+    "`tolerance` of each type and result, and the slips that it `reveals`, by the first result that does",
+    "mistakes": "by their names: the `sentence` of each slip, and the pages of public `bugs`",
 }
 SMALLEST = {
     "kind": "`differs`, `not_finite`, `result` (a shape, a part that is missing), `changed` (an argument), `raised`, "
@@ -108,6 +131,14 @@ JSON_TABLES = (
         TRY,
     ),
     ("`smallest`:", SMALLEST),
+    (
+        """## JSON of a merge, and of test vectors
+
+`attn merge --json` writes one object:
+""",
+        MERGE,
+    ),
+    ("`attn vectors --json`, and the file `manifest.json`:", VECTORS),
     (
         """## JSON of a comparison
 

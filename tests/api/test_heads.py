@@ -72,9 +72,9 @@ def test_a_capture_says_what_is_padding_and_which_keys_queries_see(tmp_path: Pat
     [
         ((), {}, 'maps: has no maps; .*attn_implementation="eager"'),
         ([MAPS[0], None], {}, 'maps, layer 1: is None; .*attn_implementation="eager"'),
-        (MAPS, {"lengths": 5}, "lengths: 5 is not a number of tokens, and the maps have 4 keys"),
-        (MAPS, {"lengths": [2, 2]}, "lengths: 2 lengths, and the maps have 1 batch item; one for each batch item"),
-        (MAPS, {"mask": [1, 1]}, "mask: 2 numbers in a row, and the maps have 4 keys"),
+        (MAPS, {"lengths": 5}, "lengths: 5 is not a number of tokens, but the maps have 4 keys"),
+        (MAPS, {"lengths": [2, 2]}, "lengths: 2 lengths, but the maps have 1 batch item; one for each batch item"),
+        (MAPS, {"mask": [1, 1]}, "mask: 2 numbers in a row, but the maps have 4 keys"),
         (MAPS, {"mask": [1, 1, 2, 1]}, "mask: 2 is neither 0 nor 1; 1 for a token, 0 for padding"),
         (MAPS, {"mask": [1, 1, 1, 0], "lengths": 3}, "lengths and mask: contradict each other; give one of them"),
         (MAPS, {"tokens": ["a"]}, "tokens: 1 words, and no layer has so many"),

@@ -199,7 +199,7 @@ def test_pytest_prints_what_the_guide_shows(
     start = 0
     for group in "\n".join(lines).split("…"):
         found = printed.find(group.strip("\n"), start)
-        assert found >= 0, group
+        assert found >= 0, f"change this in docs/check.md by hand:\n{group}"
         start = found + len(group.strip("\n"))
 
 

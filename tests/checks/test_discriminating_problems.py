@@ -123,7 +123,7 @@ def test_what_nothing_shows_is_an_error_that_names_it(monkeypatch: pytest.Monkey
     monkeypatch.setattr(discriminating_problems, "MAX_DRAWS", 2)
     with pytest.raises(AttnError) as caught:
         choose(scale=1e-9, causal=True, dtype="bfloat16")
-    message, names, hint = re.split("; the best of them lacks |; ", str(caught.value))
+    message, names, hint = re.split("; the best one misses |; ", str(caught.value))
     assert message == "--telling: none of 2 draws reveals every mistake"
     assert {"scaled_twice", "powers_of_two"} <= set(names.split(", ")) <= set(SLIPS)
     assert hint == "take more tokens or features, another seed, or a wider dtype"

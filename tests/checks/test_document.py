@@ -297,7 +297,7 @@ def test_a_quantity_without_numbers_agrees_with_nothing() -> None:
 
 def test_a_number_of_another_step_is_said_in_the_verdict_and_below_the_cell() -> None:
     report = check_problem(WORDS, {"weights": {"cat": {"cat": TypedNumber("0.5774")}}}, CheckOptions())
-    assert verdict(report) == "The number differs; the first step that differs is weights; it is that of scores"
+    assert verdict(report) == "The number differs; the first step that differs is weights; it comes from scores"
     shown = lines(report)
     assert "    0.5774 is in the same cell of scores: Sᵢⱼ = Qᵢ·Kⱼ / √d" in shown
     assert not any("No known mistake" in line for line in shown)

@@ -22,7 +22,7 @@ SHAPES = {
     "a number in each row": (RIGHT + ROWS, ["row_offsets"], "is added, from 0.5 to 2."),
     "growth": (RIGHT + 10 ** (3 * ROWS) * NOISE, ["growth"], "The error grows with the query"),
     "signs": (np.where(NOISE > 0, RIGHT, -RIGHT), ["signs"], "Only signs differ."),
-    "nothing written": (np.zeros_like(RIGHT), ["zeros"], "All numbers are 0, as in an array that is not written."),
+    "nothing written": (np.zeros_like(RIGHT), ["zeros"], "All numbers are 0, as in an array that was never written."),
     "small noise": (RIGHT * (1 + 1e-4 * NOISE), [], ""),
     "noise": (RIGHT + 0.1 * NOISE, [], ""),
     "one number": (RIGHT + np.eye(16, 8), [], ""),

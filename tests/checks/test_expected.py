@@ -196,7 +196,7 @@ def test_an_error_names_the_word_and_what_was_expected(value: Any, message: str)
 
 
 def test_the_average_of_heads_is_no_head() -> None:
-    with pytest.raises(AttnError, match="give those of every head, not of their average"):
+    with pytest.raises(AttnError, match="give numbers for every head, not their average"):
         read(HEADS, "weights", normal(2, 5, 7))
 
 

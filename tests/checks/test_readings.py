@@ -53,12 +53,12 @@ def test_the_numbers_by_hand_are_right() -> None:
         (
             {"weights": "0.2840 0.4011 0.4011; 0.5760 0.1978 0.4011; 0.1400 0.4011 0.1978", "output": OUTPUT},
             "transposed",
-            "weights: the numbers are transposed: rows stand where columns should.",
+            "weights: the numbers are transposed: rows and columns are exchanged.",
         ),
         (
             {"output": "0.7041 1.6044 0.9944; 0.7160 0.5989 0.5989; 0.5680 0.8022 0.8022"},
             "transposed",
-            "output: the numbers are transposed: rows stand where columns should.",
+            "output: the numbers are transposed: rows and columns are exchanged.",
         ),
         (
             {"weights": "0.4011 0.1978 0.4011; 0.2840 0.5760 0.1400; 0.4011 0.4011 0.1978", "output": OUTPUT},
@@ -78,12 +78,12 @@ def test_the_numbers_by_hand_are_right() -> None:
         (
             {"weights": SCORES, "output": OUTPUT},
             "other_step",
-            "weights: these numbers are those of scores, Sᵢⱼ = Qᵢ·Kⱼ / √d.",
+            "weights: these numbers come from scores, Sᵢⱼ = Qᵢ·Kⱼ / √d.",
         ),
         (
             {"weights": WEIGHTS, "output": WEIGHTS},
             "other_step",
-            "output: these numbers are those of weights, Aᵢⱼ = exp(Sᵢⱼ) / Σⱼ exp(Sᵢⱼ).",
+            "output: these numbers come from weights, Aᵢⱼ = exp(Sᵢⱼ) / Σⱼ exp(Sᵢⱼ).",
         ),
         (
             {"output": "0.7041 0.7160 0.5680; 0.0000 0.0000 0.0000; 0.9944 0.5989 0.8022"},

@@ -215,7 +215,7 @@ def test_labels_of_csv_are_as_they_are_unless_a_spreadsheet_shall_not_compute_th
 
 def test_safe_csv_has_no_effect_on_what_is_no_csv(run: Run) -> None:
     ran = run("compute", "--embeddings", "1 2", "--json", "--safe-csv")
-    assert ran.stderr == "attn: warning: --safe-csv has no effect: json is no CSV\n"
+    assert ran.stderr == "attn: warning: --safe-csv has no effect: json is not CSV\n"
 
 
 @pytest.mark.parametrize("row", [row for row in FORMATS if not row.is_binary], ids=lambda row: row.name)

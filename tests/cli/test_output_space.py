@@ -42,7 +42,7 @@ def test_a_run_larger_than_the_memory_is_refused(words: tuple[str, ...], need: s
     assert (ran.returncode, ran.stdout) == (2, "")
     assert need in ran.stderr
     assert "and 3.0 MB are free" in ran.stderr
-    assert "select output alone, without every step (" in ran.stderr
+    assert "select only output, without every step (" in ran.stderr
     assert not list(tmp_path.glob("*out*"))
 
 

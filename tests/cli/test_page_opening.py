@@ -95,7 +95,7 @@ def test_without_a_browser_the_page_is_written_and_a_warning_says_what_to_do(run
 def test_a_browser_that_cannot_be_started_is_a_warning(run: Run, env: dict[str, str]) -> None:
     ran = run("compute", "t.yaml", "--open", env={**env, **NO_BROWSER, "BROWSER": "/no/browser"})
     assert ran.returncode == 0
-    assert f"attn: warning: the browser could not be started: open {page_of(ran)} in one\n" in ran.stderr
+    assert f"attn: warning: the browser did not start: open {page_of(ran)} in one\n" in ran.stderr
 
 
 @pytest.mark.usefixtures("small")

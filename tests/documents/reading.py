@@ -41,16 +41,16 @@ def assert_outputs_are_shown(document: str, is_chosen: Callable[[str], bool]) ->
 
     Each prints what is shown below it, and a picture that it writes to samples/ has the words of that in samples/.
     """
-    text = DOCUMENTS[document]
+    text, writes = DOCUMENTS[document], f"python docs/generate.py --outputs {document} writes it anew"
     with console_blocks.new_folder() as folder:
         session = PythonSession(folder)
         for language, block in console_blocks.FENCE.findall(text):
             if language == "pycon":
-                assert session.with_outputs(block) == block
+                assert session.with_outputs(block) == block, writes
             for command in console_blocks.commands_of_block(block) if language == "console" else ():
                 if is_chosen(command.text) and can_run(command.text):
                     shown = console_blocks.without_rounding(printed(command.text, folder))
-                    assert shown == console_blocks.without_rounding(command.output), command.text
+                    assert shown == console_blocks.without_rounding(command.output), f"{command.text}\n{writes}"
                     path = pictures.file_written(command.text) or ""
                     if path.endswith(".svg"):
                         assert words_of(folder / path) == words_of(ROOT / path), f"{path}: docs/generate.py --pictures"

@@ -48,7 +48,7 @@ def test_the_second_table_has_heads_third_where_a_convention_reads_them_so() -> 
 
 
 def test_every_convention_has_a_row() -> None:
-    assert table_rows().keys() == CONVENTIONS.keys()
+    assert table_rows().keys() == CONVENTIONS.keys(), "each has a row in both tables of docs/conventions.md"
 
 
 @pytest.mark.parametrize("name", CONVENTIONS)

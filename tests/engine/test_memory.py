@@ -94,7 +94,7 @@ def test_a_run_that_can_not_fit_is_refused_with_its_sizes_and_a_smaller_one(avai
         run(problem(embeddings=TOKENS), ("scores", "weights"), options=RunOptions(sizes=SMALL_BLOCKS))
     assert str(caught.value) == (
         "the run needs 5.8 MB of memory and 5.5 MB are free (scores 2.9 MB, weights 2.9 MB); "
-        "select output alone, without every step (307.2 kB), or compute some of the queries with only"
+        "select only output, without every step (307.2 kB), or compute some of the queries with only"
     )
     assert run(problem(embeddings=TOKENS), ("scores",), options=RunOptions(sizes=SMALL_BLOCKS)).scores.nbytes == TABLE
 

@@ -125,7 +125,7 @@ def test_an_operator_of_ones_own_that_fails_is_named(options: RunOptions) -> Non
         """Fails."""
         raise ZeroDivisionError("not today")
 
-    message = r"score fails: its function failed \(ZeroDivisionError: not today\); mend it: it is in .*own_operators"
+    message = r"score fails: its function failed \(ZeroDivisionError: not today\); fix it in .*own_operators"
     with pytest.raises(AttnError, match=message):
         run(problem(**HEADS, score="fails"), options=options)
 
@@ -139,7 +139,7 @@ def without_the_inner_step(write: Any, query: np.ndarray, key: np.ndarray, resul
 
 
 FAILURES: dict[str, tuple[dict[str, Any], str]] = {
-    "the check": ({"check": fail}, r"its check failed \(ZeroDivisionError: not today\); mend it: it is in .*own_oper"),
+    "the check": ({"check": fail}, r"its check failed \(ZeroDivisionError: not today\); fix it in .*own_oper"),
     "the formula": ({"formula_in_force": fail}, r"its formula_in_force failed \(ZeroDivisionError: not today\)"),
     "the worked lines": ({"by_hand": fail}, r"its by_hand failed \(ZeroDivisionError: not today\)"),
     "their arguments": ({"by_hand": without_the_inner_step}, r"its by_hand failed \(TypeError: .*'products'\)"),

@@ -30,7 +30,7 @@ SAMPLES = Path(attncli.__file__).parents[1] / "samples"
 Make = Callable[[random.Random], Case]
 
 # Commands that load a model or start processes, which would take seconds each.
-SLOW_COMMANDS = ("capture", "try")
+SLOW_COMMANDS = ("capture", "try", "vectors")
 # Options that wait for a person, a browser or a cluster.
 WAITING_OPTIONS = ("--watch", "--open", "--pager", "--executor", "--install-completion", "--show-completion")
 _OUTPUTS = (

@@ -125,7 +125,7 @@ def test_nothing_is_ever_unpickled(tmp_path: Path) -> None:
     for name in ("x.npy", "x.npz"):
         with pytest.raises(AttnError, match="holds pickled objects, which could run any program"):
             formats.read_array(opened(tmp_path / name), "")
-    with pytest.raises(AttnError, match=r"is not a sound .npy file"):
+    with pytest.raises(AttnError, match=r"is not a valid .npy file"):
         formats.read_array(opened(tmp_path / "bare.npy"), "")
 
 
@@ -142,7 +142,7 @@ UNSOUND = {
 @pytest.mark.parametrize("contents", UNSOUND.values(), ids=UNSOUND)
 def test_a_file_that_is_no_array_is_an_error(tmp_path: Path, contents: bytes) -> None:
     (tmp_path / "x.npy").write_bytes(contents)
-    with pytest.raises(AttnError, match=r"x.npy: is not a sound .npy file"):
+    with pytest.raises(AttnError, match=r"x.npy: is not a valid .npy file"):
         formats.read_array(opened(tmp_path / "x.npy"), "")
 
 

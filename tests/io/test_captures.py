@@ -61,11 +61,11 @@ DAMAGE = {
     ),
     "masks of other tokens": (
         {"capture": {"layers": [], "sequences": [["a"]], "masks": [[1, 0]]}},
-        "its masks are not of its tokens",
+        "its masks do not match its tokens",
     ),
     "masks of other numbers": (
         {"capture": {"layers": [], "sequences": [["a"]], "masks": [[2]]}},
-        "its masks have other numbers than 0 and 1",
+        "its masks have numbers other than 0 and 1",
     ),
     "notes that are no text": ({"capture": {"layers": [], "sequences": [], "notes": [1]}}, "its notes are not a list"),
     "tokens that are not text": ({"capture": {"layers": [], "sequences": [[1]]}}, "its tokens are not lists of text"),

@@ -102,7 +102,7 @@ DAMAGED_ARCHIVES = {
         "x.npz#x: is compressed by method 12; save it with numpy.savez",
     ),
     "no array": (zip_of(("x.txt", b"hello")), "x.npz: has 0 entries; expected one array"),
-    "a member of words": (zip_of(("x.npy", b"hello")), "x.npz#x: is not a sound .npy file"),
+    "a member of words": (zip_of(("x.npy", b"hello")), "x.npz#x: is not a valid .npy file"),
     "nothing": (b"", "x.npz: is not an .npz archive"),
     "half an archive": (STORED[: len(STORED) // 2], "x.npz: is not an .npz archive"),
 }
@@ -119,7 +119,7 @@ def test_a_damaged_archive_is_named_with_its_member(raw: bytes, message: str, tm
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_two_members_of_one_name_are_an_error(tmp_path: Path) -> None:
     (tmp_path / "x.npz").write_bytes(zip_of(("x.npy", NPY), ("x.npy", NPY)))
-    with pytest.raises(AttnError, match=r"x.npz: has two entries of the name 'x'"):
+    with pytest.raises(AttnError, match=r"x.npz: has two entries named 'x'"):
         formats.read_array(opened(tmp_path / "x.npz"), "")
 
 

@@ -111,7 +111,7 @@ def test_an_empty_stream_is_an_error(folder: Path) -> None:
         (["none.npz"], "none.npz: unknown result 'lse'; expected one of query, scores, weights, output"),
         (["results.npz", "weights=1"], "--against, weights: is given twice; give it once"),
         (["weights"], "--against, weights: has no numbers; write weights='.6 .4' or weights=FILE"),
-        (["weights="], "--against, weights: '' names no file; give a file, or numbers"),
+        (["weights="], "--against, weights: '' does not name a file; give a file, or numbers"),
         (["weights=1 x"], "--against, weights, number 2: 'x' is not a number"),
     ],
 )
@@ -232,7 +232,7 @@ def test_words_for_numbers_are_numbers(files: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("", "p.yaml, expected, weights: '' names no file"),
+        ("", "p.yaml, expected, weights: '' does not name a file"),
         ("1 2; 3 x", "p.yaml, expected, weights, row 2, number 2: 'x' is not a number"),
         ("[1, 2", "p.yaml, expected, weights: `[` is not closed"),
         ([["1/0"]], "p.yaml, expected, weights: 1/0 is not a finite number"),

@@ -159,9 +159,11 @@ MISSING_ARRAYS = {
     "embeddings: words": "p.yaml, embeddings: unknown file or generator 'words'; did you mean 'words.csv'?",
     "embeddings: words.cvs": "p.yaml, embeddings: unknown file or generator 'words.cvs'; did you mean 'words.csv'?",
     "embeddings: modl.npz#w": "modl.npz: there is no such file; did you mean 'model.npz'?",
-    "embeddings: ''": "p.yaml, embeddings: '' names no file; give a file, numbers in brackets, or a generator",
+    "embeddings: ''": "p.yaml, embeddings: '' does not name a file; give a file, numbers in brackets, or a generator",
     "sentence: a\nvocabulary: wordz.csv": "wordz.csv: there is no such file; did you mean 'words.csv'?",
-    "embeddings: '#w'": "p.yaml, embeddings: '#w' names no file; give a file, numbers in brackets, or a generator",
+    "embeddings: '#w'": (
+        "p.yaml, embeddings: '#w' does not name a file; give a file, numbers in brackets, or a generator"
+    ),
     "embeddings: no/x.csv": "no/x.csv: there is no such file; there is no folder no",
     "embeddings: [[1]]\nscore: general:w=wordz.csv": "wordz.csv: there is no such file; did you mean 'words.csv'?",
 }

@@ -223,7 +223,7 @@ def test_the_long_form_is_read(mapping: Any, name: str, given: dict[str, Any]) -
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("own.py:f", "score: no code of own.py is run because a problem names it; give it to the option"),
+        ("own.py:f", "score: a problem file can't run the code of own.py; give it to the option"),
         ("gaussian:", "score: nothing follows the colon of 'gaussian:'; leave it out"),
         ("gaussian:2", "score: '2' is not key=value"),
         ("gaussian:sigma=", "score: 'sigma=' is not key=value"),

@@ -122,7 +122,7 @@ def test_one_value_without_which_there_is_no_problem_needs_a_second_one() -> Non
         make_variants([drawn], read_varied(["seed=1"], Origin()))
     assert raised.value.typed == (
         "variant as given, seed: embeddings is drawn at random and there is no seed; "
-        "one variant, seed=1, is compared with the problem as given: give a second value in its place"
+        "the only variant, seed=1, is compared with the problem as given: give a second value instead"
     )
 
 

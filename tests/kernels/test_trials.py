@@ -168,7 +168,7 @@ def test_the_conventions_by_which_a_function_is_right_are_named() -> None:
     text = ATTENTION.replace("@ v", "* rows @ v")
     report = try_text(text.format(change=change, more=""), "q", "k", "v", causal=True)
     assert [x.slips for x in report.explanations] == [("causal_bottom_right",)]
-    assert report.right_with[0] == "--as flash"
+    assert report.right_with == ("--align bottom_right",)
     assert try_text(text.format(change=change, more=""), "q", "k", "v", causal=True, convention="flash").passes
 
 
@@ -237,7 +237,7 @@ def attention(q, k_cache, v_cache, cache_seqlens, block_table):
     [
         ("pass", None),
         pytest.param("cache_seqlens = cache_seqlens + 1", "key_lengths_off", marks=pytest.mark.deep),
-        pytest.param("cache_seqlens = -(-cache_seqlens // 16) * 16", "last_block_read_whole", marks=pytest.mark.deep),
+        pytest.param("cache_seqlens = -(-cache_seqlens // 16) * 16", "last_block_read_whole", marks=pytest.mark.long),
     ],
 )
 def test_a_paged_cache_is_passed_with_its_table(change: str, mistake: str | None) -> None:
@@ -272,7 +272,7 @@ def first_deep(cases: Iterable[Any], every: int) -> list[Any]:
     return [pytest.param(case, marks=mark) for case, mark in zip(cases, marks, strict=False)]
 
 
-@pytest.mark.parametrize("name", first_deep(WRONG, 5))
+@pytest.mark.parametrize("name", first_deep(WRONG, 8))
 def test_a_wrong_kernel_fails_on_few_numbers(name: str, tmp_path: Path) -> None:
     wrong = WRONG[name]
     found, seconds = run_trial(tmp_path, wrong.source, wrong.options)
@@ -293,15 +293,15 @@ def test_nearly_all_wrong_kernels_are_to_fail_on_few_numbers() -> None:
     "options", first_deep(["--backward", "", "--causal", "--window 3,1", "--softcap 2 --causal", "--kv-heads 2"], 6)
 )
 def test_the_kernel_that_the_wrong_ones_are_made_of_passes(options: str, tmp_path: Path) -> None:
-    found, _ = run_trial(tmp_path, RIGHT, f"{options} --inputs 200")
+    found, _ = run_trial(tmp_path, RIGHT, f"{options} --inputs 80")
     assert found["passes"], found["smallest"]
-    assert found["tried"] > 200
+    assert found["tried"] > 80
 
 
 @pytest.mark.parametrize("kernel", first_deep(["low_precision", "loops", "loops --causal", "split_keys"], 4))
 def test_right_kernels_pass(kernel: str, tmp_path: Path) -> None:
     name, _, options = kernel.partition(" ")
     source = Path(right_kernels.__file__).read_text(encoding="utf-8") + f"\nattention = {name}\n"
-    found, _ = run_trial(tmp_path, source, f"{options} --inputs 200")
+    found, _ = run_trial(tmp_path, source, f"{options} --inputs 80")
     assert found["passes"], found["smallest"]
-    assert found["tried"] > 200
+    assert found["tried"] > 80

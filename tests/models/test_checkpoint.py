@@ -33,7 +33,7 @@ def test_of_many_files_only_those_are_opened_that_have_what_is_asked_for(tmp_pat
     (tmp_path / "model-1-of-2.safetensors").write_bytes(b"damaged")
     found = read_checkpoint(str(tmp_path), Inputs())
     assert found.tensor(QUERY).shape == (4, 4)
-    with pytest.raises(AttnError, match=r"model-1-of-2\.safetensors: is not a sound"):
+    with pytest.raises(AttnError, match=r"model-1-of-2\.safetensors: is not a valid"):
         found.tensor("model.embed_tokens.weight")
 
 
@@ -155,7 +155,7 @@ def make_pickle(folder: Path) -> None:
             "",
             r"m: has no \.safetensors file; name the folder that has",
         ),
-        (rename("model.safetensors", "m.gguf"), "m.gguf", r"m/m\.gguf: is a GGUF file, which attn does not read; name"),
+        (rename("model.safetensors", "m.gguf"), "m.gguf", r"m/m\.gguf: is a GGUF file, which attn can't read; name"),
         (lambda _: None, "none", "m/none: there is no such file or folder; name a model's folder"),
         (lambda _: None, 5000 * "n", "nnn: there is no such file or folder; name a model's folder"),
         (lambda folder: write_index(folder, [1]), "", r"index\.json: has no weight_map"),

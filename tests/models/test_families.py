@@ -89,7 +89,7 @@ def test_a_family_that_is_like_another_replaces_rows_and_leaves_some_out() -> No
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("lama", "did you mean 'llama'?"), ("my own model", "attn list models has those that are known")],
+    [("lama", "did you mean 'llama'?"), ("my own model", "attn list models has the known ones")],
 )
 def test_a_family_that_is_not_known_is_an_error_of_its_file(name: str, hint: str) -> None:
     with pytest.raises(AttnError) as raised:

@@ -168,9 +168,9 @@ def test_a_matrix_that_is_quantized_names_all_its_parts(tmp_path: Path) -> None:
         (
             "awq",
             {"weight_layout": "in_out"},
-            r"q_proj\.weight is quantized, which attn reads of whole",
+            r"q_proj\.weight is quantized; attn reads only whole",
         ),
-        ("awq", {"w_q": {"tensor": "q_proj.weight[0:2]"}}, r"q_proj\.weight is quantized, which attn reads of whole"),
+        ("awq", {"w_q": {"tensor": "q_proj.weight[0:2]"}}, r"q_proj\.weight is quantized; attn reads only whole"),
     ],
 )
 def test_what_is_quantized_otherwise_is_refused_by_name(

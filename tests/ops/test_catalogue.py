@@ -25,7 +25,9 @@ def test_the_table_has_every_operator_of_the_package_and_its_module(kind: str) -
         import_module(module.name)
     listed = [(name, module) for module, names in MODULES[kind].items() for name in names.split()]
     records = [record for record in operators(kind).values() if record.is_built_in]
-    assert [(record.name, record.function.__module__) for record in records] == listed
+    assert [(record.name, record.function.__module__) for record in records] == listed, (
+        "attncli/ops/catalogue.py lists the names of each module in the order in which it registers them"
+    )
 
 
 def test_a_module_is_imported_when_one_of_its_operators_is_looked_up() -> None:

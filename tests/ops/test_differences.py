@@ -109,7 +109,7 @@ def test_a_pair_of_values_has_the_features_of_both() -> None:
     [
         ({"difference": 0.5, "heads": None}, "difference: subtracts the weights of one head of each pair"),
         ({"difference": "differential"}, "difference: λ is not given"),
-        ({"difference": "differential:lambda_init=0.8,layer=1"}, "lambda_init is that of a layer"),
+        ({"difference": "differential:lambda_init=0.8,layer=1"}, "both lambda_init and layer give the initial λ"),
         ({"difference": {"differential": {"layer": 1, "lambda_q1": [1, 2]}}}, "needs lambda_k1 too"),
         ({"difference": 0.5, "context": "argmax"}, "context: weights of a difference may be negative"),
     ],

@@ -216,6 +216,6 @@ def test_a_package_that_fails_to_import_is_named_only_where_operators_are_listed
     assert ran.stdout.startswith("scores\n")
     assert ran.stderr == (
         "attn: warning: package own_operators: its operators can't be loaded (ValueError: not today);"
-        " mend or uninstall it\n"
+        " fix or uninstall it\n"
     )
     attn(run, "compute", "--embeddings", "[[1, 2], [3, 4]]")

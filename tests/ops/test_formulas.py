@@ -116,8 +116,8 @@ def test_every_operator_whose_formula_depends_on_its_parameters_is_here() -> Non
     assert found == {operator for operator, *_ in FORMULAS}
 
 
-KINK = "; of a vector without size 0 is taken"
-AT_THRESHOLD = "; where a score is exactly at the threshold, 0 is taken"
+KINK = "; 0 is taken for a vector of size 0"
+AT_THRESHOLD = "; 0 is taken where a score is exactly at the threshold"
 MEAN_OF_ALL = "dXᵢⱼ = sᵢⱼ (dYᵢⱼ − Σⱼ sᵢⱼ dYᵢⱼ / Σⱼ sᵢⱼ)"
 
 # The operator, the argument, what else is given, the options, and the formula of the gradient dX from dY.

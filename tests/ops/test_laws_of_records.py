@@ -234,7 +234,7 @@ def assert_worked_out(record: OperatorRecord, given: dict[str, Any], row: int, c
     assert lines
     assert all(isinstance(line, str) and line for line in lines)
     if record.kind == "mask":
-        assert lines[-1].endswith(": visible" if number else ": hidden")
+        assert lines[-1].endswith(": visible" if number else ": hidden"), "a mask's by_hand ends with verdict(…)"
     else:
         assert_equations_hold(lines, 4)
 
@@ -502,4 +502,5 @@ def test_queries_and_keys_shifted_alike_are_the_same_unless_the_record_says_so(r
     given = arguments(record, 0)
     shifted = {name: given[name] + 5 for name in ("query_positions", "key_positions") if name in given}
     if len(shifted) == 2 and not record.counts_from_first_key:
-        np.testing.assert_array_equal(compute(record, **given), compute(record, **{**given, **shifted}))
+        results = (compute(record, **given), compute(record, **{**given, **shifted}))
+        np.testing.assert_array_equal(*results, err_msg="only a record with counts_from_first_key may differ")

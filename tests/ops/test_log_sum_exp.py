@@ -91,7 +91,7 @@ def test_it_is_no_step_where_it_is_not_selected() -> None:
     trace = attention(scores=SCORES).trace
     assert "lse" not in trace
     assert [node for node in trace.plan.nodes if node.is_on_demand] == []
-    with pytest.raises(AttnError, match="lse is computed only where it is selected; select lse"):
+    with pytest.raises(AttnError, match="lse is computed only if it is selected; select lse"):
         trace["lse"]
 
 

@@ -161,7 +161,7 @@ def test_a_grid_is_square_unless_it_has_a_width() -> None:
         ),
         (
             {"table": np.ones((3, 1)), "height": 1, "width": 2},
-            "a grid of 1 × 2 has 2 cells; there are 4 tokens; class_token: true is for one token before them",
+            "a grid of 1 × 2 has 2 cells; there are 4 tokens; class_token: true allows one token before them",
         ),
         ({"table": np.ones((9, 3)), "height": 2}, "table has 3 query heads \\(h\\); there is one head"),
     ],

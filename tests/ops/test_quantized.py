@@ -93,7 +93,7 @@ def test_shapes_that_do_not_fit_are_errors() -> None:
         gptq(word, np.zeros((2, 1)), scales, bits=4)
     with pytest.raises(AttnError, match=r"qweight has the shape \(8,\); expected rows of integers"):
         gptq(np.zeros(8), np.zeros((1, 1)), scales, bits=4)
-    with pytest.raises(AttnError, match="qweight has 32 bits side by side, which are not integers of 3 bits"):
+    with pytest.raises(AttnError, match="qweight has 32 bits in each row, not a multiple of 3"):
         gptq(word, np.zeros((1, 1)), scales, bits=3)
     with pytest.raises(AttnError, match=r"g_idx has the shape \(3,\)"):
         gptq(word, np.zeros((1, 1)), scales, g_idx=np.zeros(3), bits=4)

@@ -171,7 +171,7 @@ ERRORS: list[tuple[Any, str]] = [
     ("yarn", "scaling: 'yarn' is not a finite number; expected a number, or a mapping such as {rope_type: linear"),
     (
         {"full_attention": {"rope_type": "default"}, "sliding_attention": {"rope_type": "default"}},
-        "scaling: has a mapping for each kind of layer: full_attention, sliding_attention; give that of this layer",
+        "scaling: has a mapping for each kind of layer: full_attention, sliding_attention; give the one of this layer",
     ),
     ({"type": "lnear"}, "scaling, rope_type: unknown type 'lnear'; did you mean 'linear'?"),
     ({"type": "linear", "rope_type": "yarn"}, "scaling: rope_type and type differ: linear and yarn"),
@@ -189,7 +189,7 @@ ERRORS: list[tuple[Any, str]] = [
     ({**LONGROPE, "long_factor": [1], "max_position_embeddings": 3}, "long_factor has 1 number, and 4 pairs turn"),
     ({**LONGROPE, "max_position_embeddings": 1}, "scaling: longrope needs original_max_position_embeddings greater"),
     ({"type": "default", "axis_of_pair": []}, "scaling, axis_of_pair: has no numbers"),
-    ({"type": "proportional"}, "dims: proportional says by partial_rotary_factor how many"),
+    ({"type": "proportional"}, "dims: proportional gives the number of rotated features"),
     ({"rope_theta": 600}, "scaling: base is 500, and rope_theta in scaling is 600; leave out one of them"),
     ({"type": "linear", "factor": 2, "partial_rotary_factor": 1}, "dims: is 4, and partial_rotary_factor 1 of 8"),
 ]
@@ -204,5 +204,5 @@ def test_a_mapping_that_can_not_be_is_an_error_that_names_the_place(scaling: Any
 
 
 def test_frequencies_contradict_a_mapping() -> None:
-    with pytest.raises(AttnError, match="frequencies and a mapping both say how fast the pairs turn"):
+    with pytest.raises(AttnError, match="frequencies and a mapping both give the frequencies of the pairs"):
         rotated(scaling=LLAMA3 | {"max_position_embeddings": 8}, frequencies=[1, 0.5])

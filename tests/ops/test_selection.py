@@ -73,12 +73,15 @@ def test_blocks_of_a_large_problem_choose_as_the_whole_table_does(size: int) -> 
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"mask": "top:keys=2"}, "top chooses keys by index scores, and there are none"),
+    ({"mask": "top:keys=2"}, "top chooses keys by index scores, which are missing"),
     ({"w_q_index": INDEXER["w_q_index"], "mask": "top:keys=2"}, "w_q_index is given without w_k_index"),
-    ({**INDEXER, "index_scores": normal(N, N), "mask": "top:keys=2"}, "index_scores are given, and w_q_index"),
+    ({**INDEXER, "index_scores": normal(N, N), "mask": "top:keys=2"}, "index_scores are given, but w_q_index"),
     ({**INDEXER, "w_h_index": normal(X, 2), "mask": "top:keys=2"}, "w_q_index has 15 columns"),
     ({**INDEXER, "mask": "top:keys=2", "index_rope": "halves"}, "there is no rope"),
-    ({**INDEXER, "mask": "top:keys=2", "index_rope": "halves", "position": "rope"}, "rope turns 6 features"),
+    (
+        {**INDEXER, "mask": "top:keys=2", "index_rope": "halves", "position": "rope"},
+        "rope rotates the indexer's first 6 features",
+    ),
     ({**INDEXER, "mask": "top:keys=2", "past_key": normal(2, X), "past_value": normal(2, X)}, "past_key is given wit"),
     ({**INDEXER, "mask": "top:keys=0"}, "0"),
     ({"index_scores": normal(N, N - 1), "mask": "top:keys=2"}, "index_scores has 6 keys"),

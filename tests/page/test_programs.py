@@ -48,7 +48,7 @@ def test_the_number_of_a_setting_is_read_and_that_of_another_operator_is_written
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (lambda scores: 2 * np.vectorize(abs)(scores), r"copies the numbers out of an array.*line \d+"),
+        (lambda scores: 2 * np.vectorize(abs)(scores), r"copying numbers out of an array.*line \d+"),
         (lambda scores: scores / 2 if scores.sum() > 0 else scores, r"other steps with other numbers .*line \d+"),
         (lambda scores: scores + np.round(scores, 1), "rounding to decimals"),
     ],

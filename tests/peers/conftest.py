@@ -19,9 +19,9 @@ PageOf = Callable[..., Any]  # page_of(source, context={…}, **view) -> a Page 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of this folder as those of peers."""
+    """Mark the tests of this folder as those of peers, but for what runs before a release alone."""
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if Path(__file__).parent in item.path.parents and not item.get_closest_marker("long"):
             item.add_marker("peer")
 
 

@@ -97,10 +97,15 @@ KERNELS: Mapping[str, Callable[[KernelCase], Any]] = {
 }
 
 
+# Every second problem, of neighbouring kernels the others; not compiled, flex_attention is slow.
+IN_TURN = {name: SEEDS[:4] if name == "flex" else SEEDS[at % 2 :: 2] for at, name in enumerate(KERNELS)}
+
+
 @every_type
-@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
-def test_a_kernel_agrees(kernel: Callable[[KernelCase], Any], dtype: str) -> None:
-    for seed in SEEDS if kernel is not flex_attention else SEEDS[:4]:  # not compiled, that one is slow
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_kernel_agrees(name: str, dtype: str) -> None:
+    kernel = KERNELS[name]
+    for seed in IN_TURN[name]:
         case = kernel_case(dtype, seed)
         output = kernel(case)
         if output is not None:
@@ -109,7 +114,7 @@ def test_a_kernel_agrees(kernel: Callable[[KernelCase], Any], dtype: str) -> Non
 
 @every_type
 def test_the_steps_of_attention_by_hand_agree(dtype: str) -> None:
-    for seed in SEEDS:
+    for seed in SEEDS[TYPES.index(dtype) % 2 :: 2]:
         case = kernel_case(dtype, seed)
         scores = (case.query @ case.repeated[0].mT) * case.scale
         weights = torch.softmax(case.masked(scores), dim=-1)

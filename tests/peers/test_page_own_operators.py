@@ -76,10 +76,10 @@ def test_what_is_not_followed_has_its_table_and_the_reason(page_of: PageOf) -> N
     page = page_of({**KEYS, "score": "looped"})
     show(page, "step=scores&cell=0,1")
     assert page.locator("#step .main td").count() == 16
-    assert "no arithmetic: a number that is taken out of its array" in page.locator("#step").inner_text()
+    assert "no arithmetic: taking a number out of its array" in page.locator("#step").inner_text()
     show(page, "step=scores&cell=0,1&set=embeddings@1,0~0.75")
     assert "follow from a change and can't be computed in this page" in page.locator("#step").inner_text()
-    assert "scores: score looped, a number that is taken out" in page.locator("body").inner_text()
+    assert "scores: score looped, taking a number out" in page.locator("body").inner_text()
 
 
 def test_each_cell_of_an_own_mask_says_what_the_program_says(page_of: PageOf) -> None:

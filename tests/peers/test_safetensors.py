@@ -102,7 +102,7 @@ FORGED = {
 @pytest.mark.parametrize("contents", FORGED.values(), ids=FORGED)
 def test_a_forged_header_is_an_error(tmp_path: Path, contents: bytes) -> None:
     (tmp_path / "x.safetensors").write_bytes(contents)
-    with pytest.raises(AttnError, match=r"x.safetensors: is not a sound .safetensors file"):
+    with pytest.raises(AttnError, match=r"x.safetensors: is not a valid .safetensors file"):
         formats.read_array(opened(tmp_path / "x.safetensors"), "")
 
 

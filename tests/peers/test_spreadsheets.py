@@ -172,7 +172,7 @@ def test_a_sheet_of_any_spreadsheet_is_a_matrix(tmp_path: Path) -> None:
     with pytest.raises(AttnError, match="is a spreadsheet that attn worksheet did not write"):
         attncli.load(tmp_path / "book.xlsx")
     (tmp_path / "book.xlsx").write_bytes(b"PK")
-    with pytest.raises(AttnError, match=r"is not a sound spreadsheet \(BadZipFile\)"):
+    with pytest.raises(AttnError, match=r"is not a valid spreadsheet \(BadZipFile\)"):
         attncli.load(tmp_path / "p.yaml")
 
 

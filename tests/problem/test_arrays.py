@@ -81,13 +81,13 @@ def test_masked_cells_are_refused(name: str) -> None:
     value = np.ma.array([[1e6]], mask=[[True]])
     with pytest.raises(AttnError) as caught:
         problem(query=[[1.0]], key=[[1.0]], **{name: value})
-    hint = "fill them with .filled(), and give mask or key_lengths for keys that are not there"
+    hint = "fill them with .filled(), and give mask or key_lengths for missing keys"
     assert str(caught.value) == f"{name}: has masked cells; {hint}"
 
 
 WRONG = {
     "a path": (Path("x.csv"), "; give an array; attncli.load reads a problem from files"),
-    "an array of objects": (np.array([[1, None]], dtype=object), "; make numbers of its objects with .astype(float)"),
+    "an array of objects": (np.array([[1, None]], dtype=object), "; convert its objects with .astype(float)"),
     "an array of words": (np.array(["a"]), ""),
     "a complex array": (np.array([1j]), ""),
     "no array": ({1}, ""),

@@ -73,15 +73,15 @@ def test_a_gate_without_a_projection_is_not_read() -> None:
         (
             {"query": normal(2, 4), "key": normal(3, 4), "w_g": normal(X, 4)},
             "w_g: query is already projected, so w_g would not be used; "
-            "leave out w_g, or give embeddings in place of query",
+            "leave out w_g, or give embeddings instead of query",
         ),
         (
             {**PLAIN, "w_qg": normal(X, 16)},
-            "w_q: w_qg has w_q in it, so w_q would not be used; leave out w_q or w_qg",
+            "w_q: w_qg includes w_q, so w_q would not be used; leave out w_q or w_qg",
         ),
         (
             {"embeddings": normal(N, X), "scores": normal(2, N), "w_g": normal(X, X)},
-            "w_g: each query has a gate, made of its embedding; scores has 2 rows (n); embeddings has 3",
+            "w_g: each query has a gate, projected from its embedding; scores has 2 rows (n); embeddings has 3",
         ),
         ({**PLAIN, "clip_qkv": 0}, "clip_qkv: 0 is out of range; expected a number greater than 0"),
     ],

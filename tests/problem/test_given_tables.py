@@ -43,11 +43,11 @@ def test_the_axes_of_given_scores(
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"scores": ROW, "weights": ROW}, "weights: scores and weights are both given, and weights are made of scores"),
-        ({"scores": ROW, "query": [[1]]}, "query: scores are given in place of what makes them, so query would not"),
-        ({"weights": ROW, "key": COLUMN}, "key: weights are given in place of what makes them, so key would not"),
-        ({"scores": ROW, "embeddings": COLUMN, "w_q": [[1]]}, "w_q: scores are given in place of what makes them"),
-        ({"scores": ROW, "past_key": COLUMN, "past_value": COLUMN}, "past_key: scores are given in place of what"),
+        ({"scores": ROW, "weights": ROW}, "weights: scores and weights are both given, but weights follow from scores"),
+        ({"scores": ROW, "query": [[1]]}, "query: scores are given, so query would not"),
+        ({"weights": ROW, "key": COLUMN}, "key: weights are given, so key would not"),
+        ({"scores": ROW, "embeddings": COLUMN, "w_q": [[1]]}, "w_q: scores are given, so w_q would not be used"),
+        ({"scores": ROW, "past_key": COLUMN, "past_value": COLUMN}, "past_key: scores are given, so past_key would"),
         ({"scores": ROW, "embeddings": COLUMN, "value": COLUMN}, "embeddings: scores and value are given, so emb"),
         ({"scores": ROW, "value": COLUMN, "w_v": [[1]]}, "w_v: value is already projected, so w_v would not"),
         ({"scores": ROW, "past_value": COLUMN}, "past_value: the values after the cached ones are missing; give value"),
@@ -58,7 +58,7 @@ def test_the_axes_of_given_scores(
         ),
         (
             {"scores": normal(2, 1, 3), "value": COLUMN},
-            "scores: has 3 axes; value has 2; expected [n m]; give heads where the first axis is that of heads",
+            "scores: has 3 axes; value has 2; expected [n m]; give heads if the first axis is heads",
         ),
         ({"scores": ROW, "heads": 2}, "scores: has 2 axes; heads is 2; expected [h n m]"),
         ({"scores": ROW, "value": normal(1, 3, 2)}, "scores: has 2 axes; value has 3; expected [b n m]"),
@@ -137,7 +137,7 @@ def test_without_values_there_is_no_output(name: str, table: str, weights: list[
     ("table", "name"), [("weights", "scores"), ("weights", "masked_scores"), ("scores", "present_key")]
 )
 def test_results_before_the_given_table_are_not_computed(table: str, name: str) -> None:
-    expected = f"^{name} is not computed: {table} are given; give query and key in place of {table}$"
+    expected = f"^{name} is not computed: {table} are given; give query and key instead of {table}$"
     with pytest.raises(attncli.AttnError, match=expected):
         attncli.Problem(**{table: ROW}, value=COLUMN).compute(name)
 

@@ -197,11 +197,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a cap of nothing": ({"query": QUERY, "key": KEY, "softcap": 0}, "softcap: 0 is out of range"),
     "an odd number of features to turn": (
         {"query": normal(N, 5), "key": normal(M, 5), "position": "rope"},
-        "position: rope turns pairs, and can't turn 5 of the 5 features of a head; give dims, an even number",
+        "position: rope rotates pairs; it can't rotate 5 of a head's 5 features; give dims, an even number",
     ),
     "more features to turn than there are": (
         {"query": QUERY, "key": KEY, "position": "rope:dims=6"},
-        "position: rope turns pairs, and can't turn 6 of the 4 features of a head",
+        "position: rope rotates pairs; it can't rotate 6 of a head's 4 features",
     ),
     "positions for embeddings that are not there": (
         {"query": QUERY, "key": KEY, "position": "sinusoidal"},
@@ -270,7 +270,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     **{
         f"a gain that is stored as gain − 1 and is not given: {name}": (
             {"query": QUERY, "key": KEY, "qk_norm": {name: {"gain_plus_one": True}}},
-            "qk_norm, gain_plus_one: a gain is missing that would be stored as gain − 1",
+            "qk_norm, gain_plus_one: gain_plus_one needs a gain",
         )
         for name in ("l2", "rms", "layer")
     },
@@ -296,7 +296,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a layer of slopes that are those of every layer": (
         {"query": QUERY, "key": KEY[..., :N, :], "recurrence": "gated:slopes=retnet,layers=2"},
-        "recurrence, layer: only slopes=lightning differ from layer to layer",
+        "recurrence, layer: layers differ only with slopes=lightning",
     ),
     "pairs of an odd number of heads": (
         {"query": QUERY, "key": KEY, "difference": {"differential": {"lambda_init": 0.5}}},

@@ -144,7 +144,7 @@ ERRORS = {
     f"causal | {[[1] * 12]}": "column 10: mask has 12 keys (m)",
     "causal | [[2]]": "column 10: 2 is neither",
     "causal | key_mask": "column 10: key_mask needs key_mask, which is not given",
-    "(" * 120 + "causal" + ")" * 120: "column 102: more than 100 ( or ~ are inside one another",
+    "(" * 120 + "causal" + ")" * 120: "column 102: more than 100 nested ( or ~",
 }
 
 
@@ -256,7 +256,7 @@ def test_documents_with_positions_that_begin_anew_are_each_document_alone() -> N
 
 def test_masks_that_count_from_the_first_key_are_not_combined_with_packed_sequences() -> None:
     for mask in ("causal | prefix:size=2", "document:lengths=7", "~global:tokens=1"):
-        with pytest.raises(AttnError, match="counts from the first key, not from that of each sequence"):
+        with pytest.raises(AttnError, match="counts from the first key, not from each sequence's first"):
             problem(**ARRAYS, mask=mask, cu_seqlens=[0, 3, 7])
 
 

@@ -131,7 +131,7 @@ def test_the_type_of_the_scales_does_not_decide() -> None:
 
 ERRORS: list[tuple[Any, str]] = [
     ({"gptq": {**GPTQ, "scales": None}}, "w_q, gptq: needs scales; give qweight, qzeros, scales, bits"),
-    ({"gptq": {**GPTQ, "bits": 5}}, "w_q, gptq, bits: 5 bits are not read; expected 2, 3, 4, 8"),
+    ({"gptq": {**GPTQ, "bits": 5}}, "w_q, gptq, bits: 5 bits are not supported; expected 2, 3, 4, 8"),
     ({"gptq": {**GPTQ, "scale": 1}}, "w_q, gptq: unknown key of gptq 'scale'; did you mean 'scales'?"),
     ({"gptq": {**GPTQ, "scales": [[1]]}}, "w_q, gptq: scales has the shape (1, 1)"),
     ({"gptq": {**GPTQ, "checkpoint_format": "marlin"}}, "w_q, gptq, checkpoint_format: unknown word 'marlin'"),

@@ -92,12 +92,12 @@ def test_a_problem_is_written_with_the_keys_of_each_item(tmp_path: Path) -> None
     [
         (
             {"page_table": [[6, 0, 3], [2, 7, -1]]},
-            "page_table: page 7 of key 4 of batch item 1 is not there; key has the pages 0 to 6",
+            "page_table: page 7 of key 4 of batch item 1 does not exist; key has the pages 0 to 6",
         ),
         (
             {"page_table": [[6, -1, 3], [2, 5, -1]]},
             "page_table: there is no page for keys 4 to 7 of batch item 0; "
-            "say with key_lengths how many keys each item has",
+            "give each item's number of keys by key_lengths",
         ),
         ({"key_lengths": [13, 5]}, "key_lengths: 13 keys; page_table has 3 pages of 4"),
         ({"key_lengths": [3, 4, 5]}, "key_lengths: key_lengths has 3 entries; page_table has 2 rows"),
@@ -106,7 +106,7 @@ def test_a_problem_is_written_with_the_keys_of_each_item(tmp_path: Path) -> None
             "page_size: page_size is 8; key has pages of 4; expected (pages, page size,",
         ),
         ({"key": None, "value": None}, "page_table: page_table is given without key; key and value are pages (pages,"),
-        ({"key": normal(9, G, D), "page_size": 4}, "page_size: key has 9 rows, which are not whole pages of 4"),
+        ({"key": normal(9, G, D), "page_size": 4}, "page_size: key has 9 rows, not a multiple of the page size 4"),
         ({"key": normal(8, G, D)}, "page_size: key has 3 axes, and the size of a page is not given; give page_size"),
         ({"page_table": [[0.5]]}, "page_table: 0.5 is not a whole number from 0"),
         ({"past_key": normal(B, G, 1, D)}, "past_key: page_table and past_key are both given; put all keys into pages"),

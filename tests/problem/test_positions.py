@@ -136,7 +136,7 @@ ERRORS: list[tuple[dict[str, Any], str]] = [
         {"position": "rope:scaling={type: axial, alternating: true}", "positions": [[0] * 4] * 2},
         "position, scaling, axes: 2 pairs read an axis, and 3 pairs turn",
     ),
-    ({"positions": PACKED, "query_embeddings": X[:2]}, "positions: are those of 4 keys, and there are 2 queries"),
+    ({"positions": PACKED, "query_embeddings": X[:2]}, "positions: belong to 4 keys, and there are 2 queries"),
     (
         {"positions": [0, 1, 2, 0.5], "position": {"learned": {"table": X}}},
         "positions: 0.5 is not a whole number; learned has one row for each position",

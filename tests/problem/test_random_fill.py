@@ -145,7 +145,7 @@ def test_a_score_may_have_its_own_matrix_drawn() -> None:
         ({"token_count": 3, "dim": 2}, "seed: embeddings is drawn at random and there is no seed"),
         (
             {"embeddings": "normal", "dim": 2, "tokens": ["464", "3797"]},
-            "there is no seed; without a token_table, which the first layer of a model has, tokens are only labels",
+            "there is no seed; without a token_table, which a model's first layer has, tokens are only labels",
         ),
         ({"seed": 2**32, "generator": "legacy", "token_count": 3, "dim": 2}, "seed"),
         (

@@ -130,7 +130,7 @@ SELF = {"query": normal(5, D), "key": normal(5, D)}
         ({"cu_seqlens_k": [0, 5]}, "cu_seqlens: cu_seqlens_k is given without cu_seqlens; give both"),
         ({"cu_seqlens": [0, 5], "key": normal(6, D)}, "cu_seqlens: cu_seqlens ends at 5; key has 6 rows (m); "),
         ({"cu_seqlens": [0, 5], "key_lengths": [4]}, "key_lengths: cu_seqlens and key_lengths are both given"),
-        ({"cu_seqlens": [0, 5], "mask": "chunked:size=2"}, "mask: chunked counts from the first key, not from that"),
+        ({"cu_seqlens": [0, 5], "mask": "chunked:size=2"}, "mask: chunked counts from the first key, not from each"),
         (
             {"cu_seqlens": [0, 3, 5], "query": normal(5, 2, D), "key": normal(5, 2, D)},
             "cu_seqlens: query has 5 batch items (b); packed sequences are one; "

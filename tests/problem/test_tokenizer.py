@@ -32,7 +32,7 @@ def test_the_tokens_of_a_sentence_are_rows_of_the_table_and_their_texts_are_labe
 def test_labels_of_the_users_own_replace_those_of_the_tokenizer() -> None:
     keys = {"sentence": "cab", "tokenizer": Letters(), "token_table": TABLE}
     assert problem(**keys, tokens=["x", "y", "z"]).key_labels == ("x", "y", "z")
-    with pytest.raises(AttnError, match="tokens: are 2, and the tokenizer makes 3 of the sentence; leave them out"):
+    with pytest.raises(AttnError, match="tokens: are 2, but the tokenizer splits the sentence into 3; leave them out"):
         problem(**keys, tokens=["x", "y"])
 
 

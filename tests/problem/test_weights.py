@@ -139,7 +139,7 @@ TOKENS = {"embeddings": normal(3, 4)}
         (
             {"w_qkv": normal(4, 7)},
             "w_qkv: 7 columns can't be divided among 1 query head, 1 key head and 1 value head of equal width; "
-            "d_k or d_v says where they are not equal",
+            "give d_k or d_v if they are not equal",
         ),
         (
             {"w_kv": normal(4, 6), "heads": 2, "d_k": 8},
@@ -162,16 +162,16 @@ TOKENS = {"embeddings": normal(3, 4)}
         ),
         (
             {"w_qkv": normal(4, 12), "w_k": normal(4, 4)},
-            "w_k: w_qkv has w_k in it, so w_k would not be used; leave out w_k or w_qkv",
+            "w_k: w_qkv includes w_k, so w_k would not be used; leave out w_k or w_qkv",
         ),
         (
             {"b_qkv": normal(12), "b_kv": normal(8)},
-            "b_kv: b_qkv has b_k in it, so b_kv would not be used; leave out b_kv or b_qkv",
+            "b_kv: b_qkv includes b_k, so b_kv would not be used; leave out b_kv or b_qkv",
         ),
         (
             {"w_qkv": normal(4, 12), "query": normal(2, 4)},
             "w_qkv: query is already projected, so w_q of w_qkv would not be used; "
-            "leave out w_qkv, or give embeddings in place of query",
+            "leave out w_qkv, or give embeddings instead of query",
         ),
         (
             {"w_qkv": normal(4, 12), "b_q": normal(3)},

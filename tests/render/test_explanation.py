@@ -33,7 +33,7 @@ def test_a_purpose_is_a_sentence_on_the_step() -> None:
     assert {name: shown[name].purpose for name in ("w_q", "query", "key, value", "masked_scores", "context")} == {
         "w_q": "Learned weights that make the queries.",
         "query": "What each token looks for in the others.",
-        "key, value": "Nothing projects these vectors: those of embeddings are the keys and values.",
+        "key, value": "Nothing projects these vectors: the keys and values come from embeddings.",
         "masked_scores": "A hidden key scores −∞, so that its weight is 0.",
         "context": "The sum of the values, each times its weight.",
     }

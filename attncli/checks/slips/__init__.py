@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-# The order in which explanations are tried and named.
+# Explanations are tried and named in this order.
 # isort: off
 from attncli.checks.slips import (  # noqa: F401 - imported to be registered
     scale,
@@ -43,7 +43,7 @@ def meanings_of_slips() -> Iterator[Meaning]:
     for slip in SLIPS.values():
         facts = (
             ("made where", slip.applies_where),
-            ("found by", "attn check, where it explains a difference"),
-            ("", "attn check --slips, where the inputs would not reveal it"),
+            ("found by", "attn check, if it explains a difference"),
+            ("", "attn check --slips, if the inputs would not reveal it"),
         )
         yield Meaning((slip.name,), "slip", slip.sentence, facts)

@@ -1,4 +1,4 @@
-"""Slips of the backward pass: they change the nodes of gradients alone, and where a gradient is checked."""
+"""Slips of the backward pass: they change only the nodes of gradients, and apply if a gradient is checked."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -45,7 +45,7 @@ TILES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 def _gradients(case: Computation, function: object, argument: str) -> list[Node]:
-    """The nodes of the backward pass that are computed by the derivative of a function by one of its arguments."""
+    """The nodes of the backward pass that compute a function's derivative by one of its arguments."""
     derivative = (derivatives_of(function) or {}).get(argument)
     return [node for node in case.plan.nodes if node.stage == GRADIENT and node.function == derivative]
 
@@ -61,7 +61,7 @@ def _scores_gradient(case: Computation) -> Node | None:
 
 
 def _products(case: Computation) -> dict[str, Node]:
-    """The products that dQ, dK and dV are: the gradients of what score and context read, before heads are added."""
+    """The products dQ, dK and dV: the gradients of the inputs of score and context, before the sum over heads."""
     score = case.node_of_stage("score")
     functions: dict[str, object] = {"value": weighted_sum}
     if score is not None and score.record is not None:
@@ -71,7 +71,7 @@ def _products(case: Computation) -> dict[str, Node]:
 
 
 def _choices(nodes: Mapping[str, Node]) -> Iterator[tuple[Sequence[str], str, str]]:
-    """All of some nodes and each alone: their names, what a sentence calls them, and `are` or `is`."""
+    """All of some nodes and each alone: their names, their subject in a sentence, and `are` or `is`."""
     choices = [list(nodes), *([name] for name in nodes)] if len(nodes) > 1 else [list(nodes)] if nodes else []
     for choice in choices:
         what, are = join_words([SYMBOLS[name] for name in choice]), "are" if len(choice) > 1 else "is"
@@ -79,7 +79,7 @@ def _choices(nodes: Mapping[str, Node]) -> Iterator[tuple[Sequence[str], str, st
 
 
 def _by_role(nodes: Sequence[Node]) -> dict[str, Node]:
-    """Nodes by what they are gradients of: queries, keys or values."""
+    """Nodes by the input of their gradient: queries, keys or values."""
     return {role: node for role in SYMBOLS for node in nodes if role in node.name}
 
 
@@ -103,7 +103,7 @@ def scaled_twice_backwards(case: Computation) -> Iterator[Variant]:
 
 
 def _scaled(case: Computation, factor: float, sentence: str) -> Iterator[Variant]:
-    """The plans in which dQ and dK, dK, or dQ have a factor."""
+    """The plans in which dQ and dK, dK, or dQ have an extra factor."""
     products = _products(case)
     of_score = {name: node for name, node in products.items() if name != "value"}
     for names, what, are in _choices(of_score):
@@ -126,7 +126,7 @@ FACTOR = FittedNumber("factor", factors, known=_known)
 
 @backward_slip("a gradient is checked", number=FACTOR)
 def gradient_factor(case: Computation, number: float) -> Iterator[Variant]:
-    """One gradient is multiplied by a factor, or that of the scores, and with it all that follow."""
+    """One gradient is multiplied by a factor, or the gradient of the scores, and with it all later ones."""
     for name in (*case.plan.gradients_of_given, case.plan.find(gradient_name("scores"))):
         if name is not None and case.plan.by_name[name].stage == GRADIENT:
             changed = case.with_changed_value(name, multiplied, options={"factor": number})
@@ -139,7 +139,7 @@ def gradient_factor(case: Computation, number: float) -> Iterator[Variant]:
     number=FACTOR,
 )
 def weights_gradient_factor(case: Computation, of_scores: Node, number: float) -> Iterator[Variant]:
-    """The gradient of the weights is multiplied by a factor, as that of a dropout, and the row sums D are not."""
+    """The gradient of the weights is multiplied by a factor, as a dropout does, and the row sums D are not."""
     if _gradients(case, weighted_sum, "weights"):
         changed = case.with_function(of_scores.name, _with_factors, of_weights=number)
         yield Variant(changed, f"The gradient of the weights, dP, is {times(number)}, and the row sums D are not.")
@@ -163,21 +163,21 @@ def row_sums_factor(case: Computation, node: Node, number: float) -> Iterator[Va
 
 @backward_slip(SEVERAL_HEADS, _scores_gradient, needs_all="h")
 def row_sums_of_another_head(case: Computation, node: Node) -> Iterator[Variant]:
-    """The row sums D are those of another head."""
+    """The row sums D come from another head."""
     yield from _with_sums_along(case, node, "h", "head")
 
 
 @backward_slip(SOFTMAX, _scores_gradient)
 def row_sums_of_another_query(case: Computation, node: Node) -> Iterator[Variant]:
-    """The row sums D are those of another query."""
+    """The row sums D come from another query."""
     yield from _with_sums_along(case, node, "n", "query")
 
 
 def _with_sums_along(case: Computation, node: Node, letter: str, noun: str) -> Iterator[Variant]:
-    """The plans whose row sums D are those of the head or query before or after."""
+    """The plans whose row sums D belong to the head or query before or after."""
     for options, what in _shifts(node, letter, noun):
         changed = case.with_function(node.name, _with_shifted_sums, **options)
-        yield Variant(changed, f"The row sums D are those of {what}.")
+        yield Variant(changed, f"The row sums D come from {what}.")
 
 
 @backward_slip("weights are a softmax, of a wider type than float16 and bfloat16", is_paired=False)
@@ -193,7 +193,7 @@ def row_sums_of_rounded_output(case: Computation) -> Iterator[Variant]:
 
 
 def _shifts(node: Node, letter: str, noun: str) -> Iterator[tuple[Mapping[str, int], str]]:
-    """One forward and one back along an axis, where there are several: options, and what a sentence calls it."""
+    """One forward and one back along an axis with several entries: options, and a phrase for a sentence."""
     axis = node.axis(letter)
     if axis is not None and axis.length > 1:
         at = node.letters.index(letter) - len(node.letters)
@@ -239,7 +239,7 @@ def softcap_left_out_backwards(case: Computation) -> Iterator[Variant]:
 
 @backward_slip("there is a softcap")
 def softcap_factor_of_other_scores(case: Computation) -> Iterator[Variant]:
-    """The softcap's factor 1 − tanh² is taken of other scores than those that are capped."""
+    """The softcap's factor 1 − tanh² is taken of other scores than the capped ones."""
     softmax = softmax_node(case)
     for node in _gradients(case, softcap, "scores"):
         capped = node.inputs["forward"]
@@ -271,9 +271,9 @@ def _not_finite_is_0(grad: Array, forward: Array, *, cap: float) -> Array:
 
 @backward_slip(GROUPED)
 def groups_not_summed(case: Computation) -> Iterator[Variant]:
-    """Of each group dK and dV are those of one query head, and not the sums over the group."""
+    """The gradients dK and dV come from one query head of each group, and are not summed over the group."""
     for at, which in ((0, "first"), (-1, "last")):
-        end = f"that of the {which} query head of each group, not the sum over the group"
+        end = f"taken from the {which} query head of each group, not summed over the group"
         yield from _of_groups(case, end, partial(np.take, indices=at, axis=-3))
 
 
@@ -286,13 +286,13 @@ def groups_averaged_backwards(case: Computation) -> Iterator[Variant]:
 
 @backward_slip("query heads share several key heads", needs_all="h")
 def groups_tiled_backwards(case: Computation) -> Iterator[Variant]:
-    """The sums dK and dV are those of every g-th query head, as if key heads were repeated in turn."""
+    """The sums dK and dV run over every g-th query head, as if key heads were repeated in turn."""
     end = "summed over every g-th query head, as if the g key heads were repeated in turn"
     yield from _of_groups(case, end, _tiled)
 
 
 def _of_groups(case: Computation, end: str, reduce: Function) -> Iterator[Variant]:
-    """The plans in which the query heads [… g r m c] of a group give dK and dV otherwise than by a sum."""
+    """The plans in which the query heads [… g r m c] of a group give dK and dV by another operation than a sum."""
     for names, what, are in _choices(_by_role(_gradients(case, repeat_kv, "x"))):
         changed = case
         for name in names:
@@ -313,14 +313,14 @@ def _tiled(of_groups: Array) -> Array:
 
 @backward_slip("an array broadcasts, such as a bias over batch items or heads", needs_all="hb")
 def broadcast_gradient_not_summed(case: Computation) -> Iterator[Variant]:
-    """The gradient of an array that broadcasts, as a bias does, is not summed over what it broadcasts over."""
+    """The gradient of an array that broadcasts, as a bias does, is not summed over the broadcast axes."""
     for node in _nodes_of(case, sum_over):
         letters = case.plan.by_name[node.inputs["x"]].letters
         over = ", ".join(letters[at] for at in node.options["axes"])
         for function, what in (
             (_averaged_over, f"is averaged over {over}, not summed"),
-            (partial(_one_along, at=0), f"is that of the first along {over}, not the sum"),
-            (partial(_one_along, at=-1), f"is that of the last along {over}, not the sum"),
+            (partial(_one_along, at=0), f"is taken from the first along {over}, not summed"),
+            (partial(_one_along, at=-1), f"is taken from the last along {over}, not summed"),
         ):
             yield Variant(case.with_function(node.name, function), f"{node.name} {what}.")
 
@@ -336,16 +336,15 @@ def _one_along(x: Array, *, axes: tuple[int, ...], kept: tuple[int, ...], at: in
     return sum_over(x, axes=axes, kept=kept)
 
 
-# Weights that the backward pass makes again of scores and log-sum-exps
+# Weights that the backward pass recomputes from scores and log-sum-exps
 
 
 def _with_weights(
     case: Computation, weights: Function, *, scores: str | None = None, own_sums: bool = False, **options: Any
 ) -> Computation | None:
-    """The computation whose backward pass has other weights P, made of scores and of those that the softmax read.
+    """The computation whose backward pass recomputes other weights P, from scores and the softmax's own input.
 
-    dV and dS are made of them. The row sums D are those of the right weights, as of the output, or with `own_sums` of
-    the other ones.
+    dV and dS use them. The row sums D use the right weights, like the output, or with `own_sums` the other ones.
     """
     softmax, of_scores = softmax_node(case), _scores_gradient(case)
     if softmax is None or of_scores is None or of_scores.inputs["forward"] != softmax.name:
@@ -363,7 +362,7 @@ def _with_weights(
 
 
 def _with_weights_of_values(case: Computation, weights: Node) -> Computation:
-    """The computation in which dV is made of other weights, without the column of a sink."""
+    """The computation in which dV uses other weights, without the column of a sink."""
     softmax, of_values = softmax_node(case), _gradients(case, weighted_sum, "value")
     assert softmax is not None
     readers = {
@@ -395,7 +394,7 @@ def _with_other_weights(grad: Array, forward: Array, weights: Array, *, temperat
 def _made_again(
     scores: Array, own: Array, *, temperature: float = 1.0, power: float = 1.0, lse_factor: float = 1.0
 ) -> Array:
-    """Weights exp(power (scores − lse_factor lse)), whose log-sum-exp is that of the softmax's own scores."""
+    """Weights exp(power (scores − lse_factor lse)), with the log-sum-exp of the softmax's own scores."""
     lse = _lse(own, temperature)
     with np.errstate(all="ignore"):
         return np.exp(power * (scores / temperature - lse_factor * lse))
@@ -407,7 +406,7 @@ def _normalized_again(scores: Array, own: Array, *, temperature: float = 1.0) ->
 
 
 def _lse(scores: Array, temperature: float) -> Array:
-    """The log-sum-exps [… n 1], 0 where no key is visible."""
+    """The log-sum-exps [… n 1], 0 if no key is visible."""
     lse = log_sum_exp(scores, temperature=temperature)[..., None]
     return np.where(np.isfinite(lse), lse, 0)
 
@@ -420,11 +419,11 @@ def _again(case: Computation, weights: Function, sentence: str, **options: Any) 
 
 @backward_slip(SOFTMAX)
 def lse_in_base_2_backwards(case: Computation) -> Iterator[Variant]:
-    """The backward pass makes the weights of a log-sum-exp in another base than that of its exponentials."""
+    """The backward pass makes the weights from a log-sum-exp in another base than its exponentials."""
     made = "The backward pass makes the weights as"
     for power, factor, formula in (
-        (1.0, 1 / log(2), "exp(S − lse) of a log-sum-exp in base 2, not of the natural one"),
-        (1.0, log(2), "2^(S log₂ e − lse) of the natural log-sum-exp, not of one in base 2"),
+        (1.0, 1 / log(2), "exp(S − lse) with a log-sum-exp in base 2, not the natural one"),
+        (1.0, log(2), "2^(S log₂ e − lse) with the natural log-sum-exp, not one in base 2"),
         (log(2), 1.0, "2^(S − lse), not exp(S − lse)"),
     ):
         yield from _again(case, _made_again, f"{made} {formula}.", power=power, lse_factor=factor)
@@ -432,9 +431,9 @@ def lse_in_base_2_backwards(case: Computation) -> Iterator[Variant]:
 
 @backward_slip(SEVERAL_HEADS, softmax_node, needs_all="h")
 def lse_of_another_head(case: Computation, softmax: Node) -> Iterator[Variant]:
-    """The backward pass makes the weights of the log-sum-exp of another head."""
+    """The backward pass makes the weights from the log-sum-exp of another head."""
     for options, what in _shifts(softmax, "h", "head"):
-        sentence = f"The backward pass makes the weights of the log-sum-exp of {what}."
+        sentence = f"The backward pass makes the weights from the log-sum-exp of {what}."
         yield from _again(case, _of_shifted_lse, sentence, **options)
 
 
@@ -445,10 +444,10 @@ def _of_shifted_lse(scores: Array, own: Array, *, axis: int, shift: int, tempera
 
 @backward_slip("there is a sink, and weights are a softmax", _scores_gradient)
 def sink_left_out_backwards(case: Computation, node: Node) -> Iterator[Variant]:
-    """The sink's term is left out of the backward pass: of the log-sum-exp that weights are made of, or of D."""
+    """The sink's term is left out of the backward pass: of the log-sum-exp for the weights, or of D."""
     if case.problem.sink is None or not _gradients(case, with_column, "sink"):
         return
-    made = "The backward pass makes the weights of a log-sum-exp without the sink's term"
+    made = "The backward pass makes the weights from a log-sum-exp without the sink's term"
     yield from _again(case, _without_sink, f"{made}.", keeps_sink=True)
     yield from _again(case, _without_sink, f"{made}, and grad_sink is 0.", keeps_sink=False)
     sentence = "The row sums D are made of an output without the sink's term in its denominator."
@@ -484,7 +483,7 @@ def _only_backwards(case: Computation, *numbers: Number, slip: Slip) -> Iterator
         sentence = variant.sentence or slip.sentence
         for own_sums, where in (
             (False, "In the backward pass alone"),
-            (True, "In a forward pass for the gradients alone"),
+            (True, "In the forward pass that the backward pass recomputes"),
         ):
             merged = _with_scores_of(case, computation, own_sums=own_sums)
             if merged is not None:
@@ -492,9 +491,9 @@ def _only_backwards(case: Computation, *numbers: Number, slip: Slip) -> Iterator
 
 
 def _with_scores_of(case: Computation, other: Computation, *, own_sums: bool) -> Computation | None:
-    """The computation whose backward pass makes its weights of the scores of another one; None without scores.
+    """The computation whose backward pass recomputes its weights from another one's scores; None without scores.
 
-    Both have the same arrays. The log-sum-exp and the row sums D are the right ones, or those of the other scores.
+    Both have the same arrays. The log-sum-exp and the row sums D are right, or from the other scores.
     """
     softmax = softmax_node(other)
     if softmax is None or other.plan.has_gradients != case.plan.has_gradients:
@@ -507,7 +506,7 @@ def _with_scores_of(case: Computation, other: Computation, *, own_sums: bool) ->
 
 
 def _renamed(plan: Plan, other: Plan, name: str) -> dict[str, Node]:
-    """The nodes that a node of another plan needs and that differ from those of this one, with names of their own."""
+    """The nodes that another plan's node needs and that differ from this plan's, under new names."""
     renamed: dict[str, Node] = {}
     needed = other.needed_for([name])
     for node in other.nodes:
@@ -528,7 +527,7 @@ def _renamed(plan: Plan, other: Plan, name: str) -> dict[str, Node]:
     return renamed
 
 
-# Of the slips of the forward pass that change which keys are visible: what they are in the backward pass alone.
+# For the slips of the forward pass that change the visible keys: their effect in the backward pass alone.
 for _name, _sentence in {
     "no_mask": "The mask is not applied in the backward pass.",
     "no_causal": "The causal mask is not applied in the backward pass.",
@@ -564,7 +563,7 @@ def value_gradient_of_rounded_weights(case: Computation) -> Iterator[Variant]:
 
 
 def _with_values_of(case: Computation, sentence: str, weights: Function, **options: Any) -> Iterator[Variant]:
-    """The plan in which dV alone is made of other weights."""
+    """The plan in which only dV uses other weights."""
     softmax = softmax_node(case)
     if softmax is not None and _gradients(case, weighted_sum, "value"):
         name, given = case.new_name("weights_of_values"), {**softmax.options, **options}
@@ -616,7 +615,7 @@ def gradient_of_unturned_vectors(case: Computation) -> Iterator[Variant]:
 
 
 def _before_rope(case: Computation, name: str) -> tuple[Computation, str] | None:
-    """The computation with what a vector was before rope, and its name; heads are repeated as they were."""
+    """The computation with a vector from before rope, and its name; heads are repeated as before."""
     node = case.plan.by_name[name]
     if node.function is rope:
         return case, node.inputs["x"]
@@ -645,12 +644,12 @@ def product_not_transposed(case: Computation) -> Iterator[Variant]:
 
 
 def _with_transposed(*, product: Function, transposed: str, **arrays: Any) -> Array:
-    """A product that reads one table transposed."""
+    """A product with one table transposed."""
     return product(**{**arrays, transposed: arrays[transposed].mT})
 
 
 def _tile_sizes(case: Computation) -> Sequence[float]:
-    """The sizes of tiles that make two or more of the queries or of the keys."""
+    """The sizes of tiles that split the queries or the keys into two or more."""
     most = max(case.plan["weights"].shape[-2:]) if _products(case) else 0
     return [tile for tile in TILES if tile < most]
 
@@ -680,7 +679,7 @@ def accumulated_in_half(case: Computation, number: int) -> Iterator[Variant]:
 
 
 def _in_tiles(case: Computation, tile: int, reduce: Function, what: str, **options: Any) -> Iterator[Variant]:
-    """The plans in which the parts that tiles give to dQ, dK or dV are put together otherwise than by a sum."""
+    """The plans that combine the tiles' contributions to dQ, dK or dV by another operation than a sum."""
     for name, node in _products(case).items():
         count, noun = (_count(case, -1), "key") if name == "query" else (_count(case, -2), "query")
         if tile < count:
@@ -697,7 +696,7 @@ def _count(case: Computation, axis: int) -> int:
 def _tile_by_tile(
     *, product: Function, reduce: Function, is_over_keys: bool, tile: int, dtype: str | None = None, **arrays: Any
 ) -> Array:
-    """A product whose parts, of a tile of keys or queries each, are put together by another function than the sum."""
+    """A product whose contributions, from a tile of keys or queries each, another function than the sum combines."""
 
     def part(rows: slice) -> Array:
         cut = {name: x[..., rows] if is_over_keys and name == "grad" else x[..., rows, :] for name, x in arrays.items()}

@@ -34,7 +34,7 @@ def maps_added(case: Computation) -> Iterator[Variant]:
 
 @plan_slip(MAPS, _has_difference, needs_all="h")
 def second_map_left_out(case: Computation) -> Iterator[Variant]:
-    """Nothing is subtracted: the output is that of the first map alone."""
+    """Nothing is subtracted: the output comes from the first map alone."""
     yield Variant(case.with_changed_value("lambda", np.zeros_like))
 
 
@@ -65,7 +65,7 @@ def lambda_factor_twice(case: Computation, node: Node) -> Iterator[Variant]:
 
 @problem_slip("there are several pairs of heads, of which one map is subtracted from the other", needs_all="h")
 def head_pairs_misread(case: Computation) -> Iterator[Variant]:
-    """The heads of a pair are others: neighbours for those of both halves, or the other way."""
+    """Heads are paired wrongly: neighbours instead of one of each half, or the reverse."""
     problem = case.problem
     if problem.difference is not None and problem.leading.heads > 2:
         other = next(word for word in FIELDS["head_pairs"].words if word != problem.head_pairs)
@@ -75,21 +75,21 @@ def head_pairs_misread(case: Computation) -> Iterator[Variant]:
 
 
 def _layers(case: Computation) -> Sequence[float]:
-    """The layers whose λ_init may be meant, but for the own one."""
+    """The layers whose λ_init the user may have taken, except the right one."""
     difference = case.problem.difference
     if difference is None or not difference.record.is_built_in or not _begins(difference.parameters):
         return ()
     return [layer for layer in range(MAX_LAYERS) if layer != difference.parameters.get("layer")]
 
 
-@problem_slip("λ_init is that of a layer", needs_all="h", number=FittedNumber("layer", _layers, is_whole=True))
+@problem_slip("λ_init follows from a layer", needs_all="h", number=FittedNumber("layer", _layers, is_whole=True))
 def lambda_of_another_layer(case: Computation, number: int) -> Iterator[Variant]:
-    """The number λ_init is that of another layer."""
+    """The number λ_init belongs to another layer."""
     difference = case.problem.difference
     if difference is not None:
         given = {name: value for name, value in difference.given.items() if name != "lambda_init"}
         own = difference.parameters.get("layer")
         instead = "" if own is None else f" instead of {own}"
-        sentence = f"The number λ_init is that of layer {int(number)}{instead}, counted from 0."
+        sentence = f"The number λ_init belongs to layer {int(number)}{instead}, counted from 0."
         changed: dict[str, Any] = {"difference": Operator(difference.record, {**given, "layer": int(number)})}
         yield Variant(replace(case.problem, **changed), sentence)

@@ -1,4 +1,4 @@
-"""The number of a mistake, found from the numbers that differ: a search in one dimension."""
+"""The number of a mistake, fitted to the wrong numbers: a search in one dimension."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -7,36 +7,36 @@ from typing import Any
 from attncli.base.lazy_numpy import Array, np
 from attncli.checks.slips.records import Computation, Variant, evaluate_names
 
-STEP = 1e-5  # of the logarithm of a number, to see how what is computed changes with it
-NEAR = 1.01  # so many times the right number the search begins beside it
-APART = 3  # of sizes that are tried at first: each differs from the one before by a third
-STARTS = 2  # candidates that the search goes on from
+STEP = 1e-5  # step of a number's logarithm for the numerical derivative
+NEAR = 1.01  # factor of the right number next to which the search begins
+APART = 3  # sizes to try first are a third apart
+STARTS = 2  # candidates from which the search continues
 MAX_STEPS, MAX_STEP = 24, 1.0
-MAX_LOGARITHM = 100.0  # of a number that is still one of a mistake
-SAME = 9  # decimals of a distance, by that of the right computation, which tell no numbers apart beyond them
-PRECISE = 1e-13  # a change of the logarithm that moves no digit that matters
-MUCH_NEARER = 0.1  # of the right computation's distance, from which a solution is worth a try
-HALVINGS = 6  # of a step that does not come nearer
+MAX_LOGARITHM = 100.0  # the largest logarithm of a mistake's number
+SAME = 9  # decimals of a distance, relative to the right computation's, beyond which candidates are equal
+PRECISE = 1e-13  # a change of the logarithm that moves no relevant digit
+MUCH_NEARER = 0.1  # share of the right computation's distance below which a solution is worth a try
+HALVINGS = 6  # halvings of a step that does not reduce the distance
 
-Residuals = Callable[[float], Array | None]  # what is computed with a number minus what is expected; None without one
+Residuals = Callable[[float], Array | None]  # computed minus expected numbers for a fitted number; None without one
 
 
 def nearest_whole(residuals: Residuals, candidates: Sequence[float], right: float) -> Iterator[float]:
-    """The candidates that come nearer to what is expected than the right computation, the best one first.
+    """The candidates nearer to the expected numbers than the right computation, the best one first.
 
     `right` is the size of the right computation's residuals.
     """
     sizes = [(size_of(residuals(number)), number) for number in candidates]
-    # Of those that are the same the first comes first, whatever their rounding.
+    # Among equals the first comes first, whatever their rounding.
     unit = right if math.isfinite(right) else 1.0
     nearer = sorted((round(size / unit, SAME), at) for at, (size, _) in enumerate(sizes) if size < right)
     yield from (sizes[at][1] for _, at in nearer[:STARTS])
 
 
 def nearest_size(residuals: Residuals, candidates: Sequence[float], right: float) -> Iterator[float]:
-    """The candidates that come nearest to what is expected, where those near each other have near results.
+    """The candidates nearest to the expected numbers, if nearby candidates have nearby results.
 
-    Some are tried, ever fewer the larger they are, then those between the best ones and their neighbours.
+    It tries some, ever fewer the larger they are, then those between the best ones and their neighbours.
     """
     sizes: dict[float, float] = {}
 
@@ -59,7 +59,7 @@ def nearest_size(residuals: Residuals, candidates: Sequence[float], right: float
 
 
 def _some(ordered: Sequence[float]) -> Sequence[int]:
-    """The positions of numbers a third apart from the ones before or nearer to 0, and of the first and the last."""
+    """The positions of numbers a third larger than the ones before, or nearer to 0, and of the first and the last."""
     kept = [0] if ordered else []
     for at in range(1, len(ordered)):
         last, number = ordered[kept[-1]], ordered[at]
@@ -69,7 +69,7 @@ def _some(ordered: Sequence[float]) -> Sequence[int]:
 
 
 def nearest_factor(residuals: Residuals, candidates: Sequence[float], right: float) -> Iterator[float]:
-    """Positive numbers that come nearest to what is expected: the best candidates, improved by Gauss-Newton steps."""
+    """Positive numbers nearest to the expected ones: the best candidates, improved by Gauss-Newton steps."""
     errors = {number: residuals(number) for number in candidates}
     for number, error in list(errors.items()):
         if error is None:  # the right number itself: the wrong one may be near
@@ -92,7 +92,7 @@ def nearest_solutions(
     change: Callable[[Any], Iterator[Variant]],
     candidates: Iterable[Any],
 ) -> Iterator[Any]:
-    """The candidate that comes nearest to what is expected, if it comes much nearer than the right computation.
+    """The candidate nearest to the expected numbers, if it is much nearer than the right computation.
 
     `change` makes changed computations of the same problem with a candidate.
     """
@@ -109,7 +109,7 @@ def nearest_solutions(
 
 
 def distance(case: Computation, expected: Mapping[str, Array]) -> float:
-    """The root of the sum of the squares of what is computed minus what is expected, where a number is expected."""
+    """The Euclidean distance of computed from expected numbers, over the expected cells."""
     names = [name for name in expected if case.plan.find(name) is not None]
     values = evaluate_names(case.plan, case.problem, names, case.problem.precision)
     parts = []
@@ -122,7 +122,7 @@ def distance(case: Computation, expected: Mapping[str, Array]) -> float:
 
 
 def _improved(residuals: Residuals, x: float) -> float:
-    """A number whose residuals are smallest, from one nearby: the error is taken to be linear, step by step."""
+    """A number with the smallest residuals, from one nearby; each step treats the error as linear."""
     error = residuals(x)
     for _ in range(MAX_STEPS):
         above, below = residuals(x + STEP), residuals(x - STEP)
@@ -148,7 +148,7 @@ def _improved(residuals: Residuals, x: float) -> float:
 
 
 def size_of(residuals: Array | None) -> float:
-    """The root of the sum of the squares; infinity where there are none, or one is not a number."""
+    """The Euclidean norm; infinity if it is empty or has a NaN."""
     if residuals is None:
         return math.inf
     with np.errstate(all="ignore"):

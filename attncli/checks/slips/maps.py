@@ -1,4 +1,4 @@
-"""Slips that exchange what belongs together: heads, key heads, rows, and layouts taken for another."""
+"""Slips that exchange heads, key heads, rows or layouts."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -21,14 +21,14 @@ from attncli.plan.graph import Node, gradient_name
 from attncli.problem.layout import OWN_LAYOUTS, layout_text
 from attncli.problem.spec import ProblemSpec
 
-SAME, SAME_UNITS = 1e-3, 4  # of the largest number of a head, or units of it: heads no further apart are the same
+SAME, SAME_UNITS = 1e-3, 4  # share of a head's largest number, or units of it: closer heads count as equal
 MAX_HEADS, MAX_ITEMS, MAX_ENTRIES = 64, 16, 512
-FEW_NUMBERS = 64  # that two entries are compared by
-FEW_NAMED = 8  # entries that a sentence has
+FEW_NUMBERS = 64  # numbers by which two entries are compared
+FEW_NAMED = 8  # entries that a sentence names
 
 
 def _context(case: Computation) -> Node | None:
-    """The node of the context, where it has several heads."""
+    """The node of the context, if it has several heads."""
     node = case.node("context")
     return node if node is not None and "h" in node.letters and node.shape[node.letters.index("h")] > 1 else None
 
@@ -39,7 +39,7 @@ def _head_count(case: Computation) -> int:
 
 
 def expected_context(case: Computation, expected: Mapping[str, Array]) -> Array | None:
-    """What is expected of the context, also by an output that is nothing but its heads side by side."""
+    """The expected context, also from an output that is only its heads side by side."""
     context = case.node("context")
     if context is None or "context" in expected:
         return expected.get("context")
@@ -54,13 +54,13 @@ def expected_context(case: Computation, expected: Mapping[str, Array]) -> Array 
 
 
 def expected_by_head(case: Computation, expected: Mapping[str, Array]) -> Array | None:
-    """What is expected of each head [h …], by the context, or by an output of nothing but its heads side by side."""
+    """The expected numbers of each head [h …], from the context, or an output of only its heads side by side."""
     context, found = _context(case), expected_context(case, expected)
     return None if context is None or found is None else np.moveaxis(found, context.letters.index("h"), 0)
 
 
 def computed_by_head(case: Computation) -> Array | None:
-    """The context [h … n e] of each head as a computation has it."""
+    """A computation's context of each head [h … n e]."""
     context = _context(case)
     if context is None:
         return None
@@ -69,12 +69,12 @@ def computed_by_head(case: Computation) -> Array | None:
 
 
 def same_part(case: Computation) -> float:
-    """How far numbers may be apart, by the largest one, for two heads or rows to be taken for the same."""
+    """The distance below which two heads or rows count as equal, as a share of the largest number."""
     return max(SAME, SAME_UNITS * Precision(case.dtype).epsilon)
 
 
 def _matches(case: Computation, expected: Array, computed: Array) -> bool:
-    """Whether the numbers that are expected of a head are nearly those of another one."""
+    """Whether a head's expected numbers nearly equal another head's."""
     is_given = np.isfinite(expected)
     if not is_given.any():
         return False
@@ -87,7 +87,7 @@ def _order_along(letter: str) -> Solve:
     """The search for the entry along an axis of the context whose result each one has."""
 
     def solve(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
-        """The entry whose result each has, where every one has that of one, and not all their own."""
+        """The source entry of each result, if every one has a source, and not all their own."""
         context, found = case.node("context"), expected_context(case, expected)
         if context is None or found is None or found.shape != context.shape or _length(context, letter) < 2:
             return
@@ -106,12 +106,12 @@ def _order_along(letter: str) -> Solve:
 
 
 def _length(node: Node, letter: str) -> int:
-    """How many entries a node has along an axis; 1 where it lacks that."""
+    """The number of entries a node has along an axis; 1 if it lacks the axis."""
     return node.shape[node.letters.index(letter)] if letter in node.letters else 1
 
 
 def _ordered(case: Computation, order: Sequence[int], letter: str, sentence: str) -> Iterator[Variant]:
-    """The plan whose context has other entries along an axis, which the sentence ends with."""
+    """The plan whose context has other entries along an axis; the sentence ends with them."""
     context = case.node("context")
     if context is not None and _length(context, letter) == len(order):
         options = {"order": tuple(order), "axis": context.letters.index(letter)}
@@ -120,8 +120,8 @@ def _ordered(case: Computation, order: Sequence[int], letter: str, sentence: str
 
 
 def others_of(order: Sequence[int], most: int = FEW_NAMED) -> str:
-    """Which entries have what of others, the first few of them."""
-    others = [f"{at} has that of {other}" for at, other in enumerate(order) if at != other]
+    """The entries that have other entries' numbers, the first few of them."""
+    others = [f"{at} has {other}'s" for at, other in enumerate(order) if at != other]
     more = f", and {len(others) - most} more" if len(others) > most else ""
     return ", ".join(others[:most]) + more
 
@@ -135,7 +135,7 @@ def _taken(x: Array, *, order: Sequence[int], axis: int) -> Array:
 
 
 def _with_heads(case: Computation, name: str, order: Sequence[int]) -> Computation:
-    """The computation in which the heads of a node are others."""
+    """The computation with a node's heads reordered."""
     options = {"order": tuple(order), "axis": case.plan.by_name[name].letters.index("h")}
     return case.with_changed_value(name, _taken, options=options)
 
@@ -159,10 +159,10 @@ def features_permuted(case: Computation, number: Sequence[int]) -> Iterator[Vari
 
 
 def _other_items(*words: str) -> Solve:
-    """The search for the batch item that each one reads its keys or values from."""
+    """The search for the batch item from which each one reads its keys or values."""
 
     def solve(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
-        """The item that each one reads, where every one has the result of one, and not all of their own."""
+        """The item that each one reads, if every one has the result of one, and not all of their own."""
         context, found, names = case.node("context"), expected_context(case, expected), _read_items(case)
         if context is None or found is None or found.shape != context.shape or not {*words} <= names.keys():
             return
@@ -181,18 +181,18 @@ def _other_items(*words: str) -> Solve:
 
 
 def _read_items(case: Computation) -> Mapping[str, str]:
-    """The nodes of keys and values that have several batch items, by these words."""
+    """The nodes of keys and values with several batch items, under these names."""
     nodes = {word: case.plan.by_name[name] for word, name in read_rows(case).items()}
     return {word: node.name for word, node in nodes.items() if node.letters[0] == "b" and node.shape[0] > 1}
 
 
 def _reading_items(case: Computation, read: Sequence[int], words: Sequence[str]) -> Computation:
-    """The computation in which batch items read what these have."""
+    """The computation in which batch items read these items' rows."""
     return case.with_changed_values([_read_items(case)[word] for word in words], _taken, order=tuple(read), axis=0)
 
 
 def _items_exchanged(case: Computation, number: Sequence[int], *, words: Sequence[str]) -> Iterator[Variant]:
-    """The plan in which batch items read the keys, the values or both of others."""
+    """The plan in which batch items read other items' keys, values or both."""
     nodes = [case.plan.by_name[name] for word, name in _read_items(case).items() if word in words]
     if len(nodes) == len(words) and all(node.shape[0] == len(number) for node in nodes):
         what, items = " and ".join(f"{word}s" for word in words), ", ".join(map(str, number))
@@ -216,8 +216,8 @@ for _name, _words, _what in (
 
 
 def readers_by_head(case: Computation) -> Mapping[str, str]:
-    """The nodes with the keys and the values that each query head reads, by these words."""
-    return {  # of a difference of maps, keys have as many heads as queries, and values half of them
+    """The nodes with the keys and the values that each query head reads, under these names."""
+    return {  # with a difference of maps, keys have as many heads as queries, and values half of them
         word: node.name
         for word, node in _read_nodes(case).items()
         if "h" in node.letters and node.shape[node.letters.index("h")] == _head_count(case)
@@ -225,10 +225,10 @@ def readers_by_head(case: Computation) -> Mapping[str, str]:
 
 
 def _other_heads(*words: str) -> Callable[[Computation, Mapping[str, Array]], Iterator[tuple[int, ...]]]:
-    """The search for the key head that each query head reads its keys or values from."""
+    """The search for the key head from which each query head reads its keys or values."""
 
     def solve(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
-        """The key head of each query head, where every head has the result of one, and not all of their own."""
+        """The key head of each query head, if every head has the result of one, and not all of their own."""
         found, heads, groups = expected_by_head(case, expected), _head_count(case), case.problem.leading.kv_heads
         if found is None or not {*words} <= readers_by_head(case).keys() or not 1 < groups <= min(heads, MAX_HEADS):
             return
@@ -254,7 +254,7 @@ def _other_heads(*words: str) -> Callable[[Computation, Mapping[str, Array]], It
 
 
 def _reading(case: Computation, read: Sequence[int], words: Sequence[str], what: str) -> Iterator[Variant]:
-    """The computation in which query heads read what these key heads have."""
+    """The computation in which query heads read these key heads."""
     readers, per_group = readers_by_head(case), case.problem.leading.heads // max(case.problem.leading.kv_heads, 1)
     if not {*words} <= readers.keys() or len(read) != _head_count(case):
         return
@@ -284,12 +284,12 @@ def value_heads_exchanged(case: Computation, number: Sequence[int]) -> Iterator[
 
 
 def read_rows(case: Computation) -> Mapping[str, str]:
-    """The nodes of the keys and values that the scores and the context read, by these words."""
+    """The nodes of the keys and values that the scores and the context read, under these names."""
     return {word: node.name for word, node in _read_nodes(case).items() if node.letters[-2:-1] == ("m",)}
 
 
 def _read_nodes(case: Computation) -> Mapping[str, Node]:
-    """The nodes of the keys that the scores read, and of the values that the context reads, by these words."""
+    """The nodes of the keys that the scores read, and of the values that the context reads, under these names."""
     readers = {"key": case.node_of_stage("score"), "value": case.node("context")}
     names = {word: "" if reader is None else reader.inputs.get(word, "") for word, reader in readers.items()}
     return {word: case.plan.by_name[name] for word, name in names.items() if name in case.plan.by_name}
@@ -298,7 +298,7 @@ def _read_nodes(case: Computation) -> Mapping[str, Node]:
 def with_changed_rows(
     case: Computation, choices: Sequence[Sequence[str]], function: Function, **options: Any
 ) -> Iterator[tuple[Computation, str]]:
-    """The computations with changed keys, values or both, and what a sentence calls these, where all are read."""
+    """The computations with changed keys, values or both, and their name in a sentence, if all are read."""
     names = read_rows(case)
     for words in choices:
         if names.keys() >= {*words}:
@@ -313,11 +313,11 @@ SHIFTS = FittedNumber(  # of rows, as far as tiles and pages are long, both ways
 
 @plan_slip("there are several keys and values", number=SHIFTS)
 def values_shifted(case: Computation, number: int) -> Iterator[Variant]:
-    """The values are those of other keys: their rows are shifted, the last ones first."""
+    """The values belong to other keys: their rows are shifted, the last ones first."""
     for changed, _ in with_changed_rows(case, [["value"]], np.roll, shift=-number, axis=-2):
         where = "after" if number > 0 else "before"
         rows = "one row" if abs(number) == 1 else f"{abs(number)} rows"
-        yield Variant(changed, f"The values are shifted by {rows}: each key has that of a key {where} it.")
+        yield Variant(changed, f"The values are shifted by {rows}: each key has the value of a key {where} it.")
 
 
 @plan_slip("the output has an axis of heads, as many as queries", needs_all="nh")
@@ -335,7 +335,7 @@ def layout_misread(case: Computation) -> Iterator[Variant]:
     if not case.problem.leading.has_input_head_axis or len(names) < 2 or not all(map(_has_both(case), names)):
         return
     yield Variant(case.with_changed_values(names, _other_layout))
-    # Of gradients the slips of a backward pass read steps of both layouts; `check` itself tries the other layout.
+    # Slips of a backward pass read steps of both layouts; `check` itself tries the other layout.
     is_alone = not {"visible", gradient_name("context")} & case.plan.by_name.keys()
     if case.plan.has_weights and _is_plain(case.problem) and is_alone:
         exchanged = case.with_changed_values([*names, "context"], _exchanged_axes)
@@ -350,7 +350,7 @@ def layout_misread(case: Computation) -> Iterator[Variant]:
 
 
 def _has_both(case: Computation) -> Callable[[str], bool]:
-    """Whether an array has an axis of heads before its rows, and several of both."""
+    """Whether an array has an axis of heads before its rows, with several of both."""
 
     def has_both(name: str) -> bool:
         node = case.plan.by_name[name]
@@ -360,7 +360,7 @@ def _has_both(case: Computation) -> Callable[[str], bool]:
 
 
 def _is_plain(problem: ProblemSpec) -> bool:
-    """Whether queries, keys and values alone have an axis of heads, as many heads and rows each, and no cache."""
+    """Whether only queries, keys and values have a head axis, with equal heads and rows, and there is no cache."""
     norms = (problem.qk_norm, problem.value_norm, problem.context_norm)
     others = (problem.sink, problem.bias, problem.position, problem.past_key, *norms)
     lengths, layout = problem.lengths, problem.leading
@@ -369,11 +369,11 @@ def _is_plain(problem: ProblemSpec) -> bool:
 
 
 def _exchanged_axes(x: Array, **_: Any) -> Array:
-    """An array with its axes of heads and tokens exchanged."""
+    """An array with exchanged axes of heads and tokens."""
     return x.swapaxes(-3, -2)
 
 
 def _other_layout(x: Array, **_: Any) -> Array:
-    """An array whose numbers in memory are those of another layout."""
+    """An array whose memory is reinterpreted in another layout."""
     *leading, heads, rows, features = x.shape
     return x.reshape(*leading, rows, heads, features).swapaxes(-3, -2)

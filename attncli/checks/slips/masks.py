@@ -1,4 +1,4 @@
-"""Slips of masks: forgotten, inverted, transposed, misplaced, or of queries at other positions among the keys."""
+"""Slips of masks: forgotten, inverted, transposed, misplaced, or with queries at other positions among the keys."""
 
 import math
 import re
@@ -25,13 +25,13 @@ from attncli.plan.build import build_plan
 from attncli.plan.graph import Node, Plan
 from attncli.problem.spec import ProblemSpec
 
-FINITE_FILL = -1e9  # the number that is often written for −∞
+FINITE_FILL = -1e9  # a number that often replaces −∞
 POSITIONS = "query_positions"
 MAX_BOUNDS = 8  # between packed sequences, each of which may be off
 
 
 def rules_of(case: Computation) -> dict[str, Node]:
-    """The rules that hide keys, by the names that the plan has for them; a bias counts if it has −∞."""
+    """The rules that hide keys, by their names in the plan; a bias counts if it has −∞."""
     visible, bias = case.node("visible"), case.problem.bias
     if visible is None:
         return {}
@@ -41,19 +41,19 @@ def rules_of(case: Computation) -> dict[str, Node]:
 
 
 def _rule(name: str) -> Find:
-    """The rule of a name, where it hides keys."""
+    """The rule of a name, if it hides keys."""
     return lambda case: rules_of(case).get(name)
 
 
 def _causal_that_hides(case: Computation) -> Node | None:
-    """The causal mask, where no window hides the keys after a query too."""
+    """The causal mask, unless a window hides the later keys too."""
     rules = rules_of(case)
     return None if _hides_later_keys(rules.get("window")) else rules.get("causal")
 
 
 def _without_rules(case: Computation, *names: str) -> Computation:
-    """The computation without some of its mask rules; where none is left every key is visible."""
-    candidates = case.node("candidates")  # among which keys are chosen
+    """The computation without some of its mask rules; without any, every key is visible."""
+    candidates = case.node("candidates")  # candidates for the choice of keys
     if candidates is not None:
         others = {name: source for name, source in candidates.inputs.items() if name not in names}
         case = case.with_nodes(replace(candidates, inputs=others) if others else _showing_every_key(candidates))
@@ -65,23 +65,23 @@ def _without_rules(case: Computation, *names: str) -> Computation:
 
 
 def _showing_every_key(visible: Node) -> Node:
-    """The node of visible keys, of which no rule hides one."""
+    """The node of visible keys, if no rule hides one."""
     options = {"shape": (1,) * (len(visible.axes) - 1) + visible.shape[-1:]}
     return replace(visible, function=_every_key, inputs={}, options=options)
 
 
 def _base_name(rule: str) -> str:
-    """The name of the mask of a rule, of which a plan may have several."""
+    """The base name of a rule's mask, of which a plan may have several."""
     return re.sub(r"_\d+$", "", rule)
 
 
 def _title(name: str, rule: Node) -> str:
-    """What a sentence calls a rule: its name, or the expression that it is."""
+    """The name of a rule in a sentence, or its expression."""
     return name if rule.record is not None else rule.formula
 
 
 def _the_mask(name: str, rule: Node) -> str:
-    """A rule as the subject of a sentence: the key `mask` is no more than the mask."""
+    """A rule as the subject of a sentence: the key `mask` is simply "the mask"."""
     return "The mask" if name == "mask" and rule.record is not None else f"The mask {_title(name, rule)}"
 
 
@@ -94,7 +94,7 @@ def _is_masked(case: Computation) -> bool:
 
 
 def _has_empty_rows(case: Computation) -> bool:
-    """Whether the masks hide all keys from a query."""
+    """Whether the masks hide all keys from some query."""
     return _is_masked(case) and not bool(_visible_keys(case.problem, case.plan).any(axis=-1).all())
 
 
@@ -103,7 +103,7 @@ def no_mask(case: Computation) -> Iterator[Variant]:
     """The mask is forgotten: every key is visible."""
     rules = rules_of(case)
     for name, rule in rules.items():
-        if _base_name(name) not in ("causal", "window", "bias", "cu_seqlens"):  # which have slips of their own
+        if _base_name(name) not in ("causal", "window", "bias", "cu_seqlens"):  # have their own slips
             yield Variant(_without_rules(case, name), f"The mask is forgotten: {_title(name, rule)} hides no key.")
         for part in rule.inputs if rule.function is or_masks else ():
             inputs = {other: source for other, source in rule.inputs.items() if other != part}
@@ -217,13 +217,13 @@ def causal_added(case: Computation) -> Iterator[Variant]:
         return
     yield from _made_causal(case, problem.align, "")
     for align, what in (("top_left", "top left"), ("bottom_right", "bottom right")):
-        if align != problem.align and problem.position is None:  # which depends on the positions of queries, too
+        if align != problem.align and problem.position is None:  # also depends on the positions of queries
             sentence = f"A causal mask is applied, aligned {what}, although the problem has none."
             yield from _made_causal(case, align, sentence)
 
 
 def _sizes_both_ways(case: Computation) -> Sequence[float]:
-    """So many keys more or less as there may be, the nearest first."""
+    """Numbers of keys more or less, the nearest first."""
     return [shift for size in range(1, min(case.key_count, 129)) for shift in (size, -size)]
 
 
@@ -259,14 +259,14 @@ def _tiles(case: Computation) -> Sequence[float]:
 
 @plan_slip("the attention is causal", _causal_that_hides, number=FittedNumber("tile", _tiles, is_whole=True))
 def causal_by_tiles(case: Computation, node: Node, number: int) -> Iterator[Variant]:
-    """The causal mask hides whole tiles alone: queries see all keys of the tile in which their own is."""
+    """The causal mask hides only whole tiles: queries see all keys of their own key's tile."""
     options = {**node.options, "tile": number}
-    sentence = f"The causal mask hides whole tiles of {number} keys: queries see all keys of that of their own."
+    sentence = f"The causal mask hides whole tiles of {number} keys: queries see all keys of their own key's tile."
     yield Variant(case.with_nodes(replace(node, function=_causal_by_tiles, options=options)), sentence)
 
 
 def _causal_by_tiles(query_positions: Array, key_positions: Array, *, tile: int) -> Array:
-    """True where a key's tile is not after the query's."""
+    """True if a key's tile is not after the query's."""
     visible: Array = key_positions // tile <= query_positions[..., :, None] // tile
     return visible
 
@@ -284,7 +284,7 @@ def causal_within_tiles(case: Computation, node: Node, number: int) -> Iterator[
 
 
 def _causal_within_tiles(query_positions: Array, key_positions: Array, *, tile: int, of_keys: bool) -> Array:
-    """True where a key is not after the query, whose position is counted from its tile; that of the key too, or not."""
+    """True if a key is not after the query, whose position counts from its tile; the key's too, or not."""
     queries, keys = query_positions[..., :, None], key_positions
     if not of_keys:
         return np.asarray(keys <= queries % tile)
@@ -326,7 +326,7 @@ def window_by_tiles(case: Computation, node: Node, number: int) -> Iterator[Vari
 
 
 def _window_by_tiles(query_positions: Array, key_positions: Array, *, left: float, right: float, tile: int) -> Array:
-    """True where a key is in the tiles from the one that the window begins in to the one that it ends in."""
+    """True if a key is in the tiles that the window overlaps."""
     position, tiles = query_positions[..., :, None], key_positions // tile
     first, last = (np.floor(side / tile) for side in (position - left, position + right))
     visible: Array = (tiles >= first) & (tiles <= last)
@@ -395,7 +395,7 @@ def sequence_bounds_off(case: Computation, number: int) -> Iterator[Variant]:
 
 
 def _moved(bounds: Array, by: int) -> Array:
-    """Bounds of sequences of which all but the first and the last are moved."""
+    """Bounds of sequences, moved except the first and the last."""
     return np.concatenate([bounds[:1], bounds[1:-1] + by, bounds[-1:]])
 
 
@@ -411,7 +411,7 @@ def _chunks(case: Computation) -> Node | None:
 
 
 def _chunk_sizes(case: Computation) -> Sequence[float]:
-    """Every power of two, every number up to 64, and those next to the chunk's own."""
+    """Every power of two, every number up to 64, and the chunk size's neighbours."""
     chunks = _chunks(case)
     own = 1 if chunks is None else int(chunks.options["size"])
     sizes = {*range(1, 65), *(2**power for power in range(7, 20)), own - 1, own + 1, own // 2, own * 2}
@@ -435,7 +435,7 @@ def chunk_offset(case: Computation, chunks: Node) -> Iterator[Variant]:
 
 @plan_slip("several batch items have masks, for several heads", needs_all="hb")
 def masks_tiled(case: Computation) -> Iterator[Variant]:
-    """The masks of batch items are tiled for the heads instead of repeated: a head reads that of another item."""
+    """The masks of batch items are tiled for the heads instead of repeated: a head reads another item's."""
     for name, rule in rules_of(case).items():
         heads = case.problem.leading.heads
         if rule.letters[:1] == ("b",) and rule.shape[0] > 1 and heads > 1 and "h" not in _long_letters(rule):
@@ -451,7 +451,7 @@ def _long_letters(node: Node) -> list[str]:
 
 
 def _tiled(rule: Array, *, heads: int) -> Array:
-    """Masks [b … n m], in which head h of item i has that of item (i · heads + h) mod b."""
+    """Masks [b … n m]; head h of item i has the mask of item (i · heads + h) mod b."""
     items = len(rule)
     of_item = rule.reshape(items, *rule.shape[-2:])
     return of_item[np.arange(items * heads).reshape(items, heads) % items]
@@ -506,20 +506,20 @@ def _whole_blocks(shown: Array, *, size: int) -> Array:
 
 
 def _longer(x: Array, *, by: int, most: int) -> Array:
-    """Lengths that are so many keys more or less."""
+    """Lengths with so many keys more or less."""
     lengths: Array = np.clip(x + by, 0, most)
     return lengths
 
 
 def _visible_keys(problem: ProblemSpec, plan: Plan) -> Array:
-    """Which keys the masks of a plan leave visible; one True where it has none."""
+    """The keys that the masks of a plan leave visible; one True if it has none."""
     if "visible" not in plan.by_name:
         return np.ones((1, 1), dtype=bool)
     return evaluate_names(plan, problem, ["visible"], problem.precision)["visible"]
 
 
 def _made_causal(case: Computation, align: str, sentence: str) -> Iterator[Variant]:
-    """The problem with a causal mask, if that hides keys that are visible."""
+    """The problem with a causal mask, if that hides visible keys."""
     causal = replace(case.problem, causal=True, align=align)
     if (_visible_keys(causal, build_plan(causal)) != _visible_keys(case.problem, case.plan)).any():
         yield Variant(causal, sentence)
@@ -539,13 +539,13 @@ def _with_other_sides(case: Computation, window: Node, change: int, what: str) -
 
 
 def _positions_by(case: Computation, align: str) -> Mapping[str, Node]:
-    """The nodes of the positions of queries under an alignment, as the plan of such a problem has them."""
+    """The nodes of queries' positions under an alignment, as the plan of such a problem has them."""
     other = build_plan(replace(case.problem, align=align)).by_name
     return {name: other[name] for name in ("longest_key_lengths", "real_key_ends", POSITIONS) if name in other}
 
 
 def _positions_from(case: Computation, first: int) -> Mapping[str, Node]:
-    """The node of positions that are counted from a key on."""
+    """The node of positions counted from a given key."""
     rows = case.node("query_rows")
     if rows is None:
         return {}
@@ -554,7 +554,7 @@ def _positions_from(case: Computation, first: int) -> Mapping[str, Node]:
 
 
 def _aligned(case: Computation, nodes: Mapping[str, Node], sentence: str) -> Iterator[Variant]:
-    """The plan in which causal masks and windows read other positions of the queries, if they are others."""
+    """The plan in which causal masks and windows read other positions of the queries, if they differ."""
     rules = [rule for name, rule in rules_of(case).items() if _base_name(name) in ("causal", "window")]
     own, positions = case.node(POSITIONS), nodes.get(POSITIONS)
     if not rules or own is None or positions is None:
@@ -568,7 +568,7 @@ def _aligned(case: Computation, nodes: Mapping[str, Node], sentence: str) -> Ite
 
 
 def with_masked_scores(case: Computation, function: Function, **options: Any) -> Computation:
-    """The computation in which the masked scores are another function of the scores and of what is visible."""
+    """The computation in which another function of scores and visibility makes the masked scores."""
     masked = case.before_changes("masked_scores")
     return case.with_nodes(replace(masked, function=function, options=options))
 
@@ -586,7 +586,7 @@ def _fill(scores: Array, visible: Array, *, fill: float) -> Array:
 
 
 def add_fill(scores: Array, visible: Array, *, fill: float) -> Array:
-    """The scores, to which a number is added where a key is hidden."""
+    """The scores, with a number added to hidden ones."""
     return scores + np.where(visible, 0, fill)
 
 

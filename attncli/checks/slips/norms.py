@@ -1,4 +1,4 @@
-"""Slips of norms, gates and limits: forgotten, misplaced, or of other numbers."""
+"""Slips of norms, gates and limits: forgotten, misplaced, or with other numbers."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -64,7 +64,7 @@ def no_context_norm(case: Computation) -> Iterator[Variant]:
     return without(case, "context_norm")
 
 
-@problem_slip("there are several heads, and a norm has no arrays or those of all their features", needs_all="h")
+@problem_slip("there are several heads, and a norm has no arrays, or arrays for all their features", needs_all="h")
 def norm_span(case: Computation) -> Iterator[Variant]:
     """A norm is taken over each head instead of over all heads together, or the other way."""
     layout = case.problem.leading
@@ -76,7 +76,7 @@ def norm_span(case: Computation) -> Iterator[Variant]:
         counts = {role: heads[letters[0]] for role, letters in use.letters.items()}
         is_of_all, arrays = is_over_all(norm), list(arrays_by_role(key, norm))
         is_shared = not is_of_all and any(array.ndim == 1 < counts[role] for role, _, array in arrays)
-        if max(counts.values()) == 1 or is_shared:  # a vector that all heads share has no numbers for all features
+        if max(counts.values()) == 1 or is_shared:  # a vector shared by all heads lacks numbers for all features
             continue
         shaped = {
             name: array.reshape(counts[role], -1) if is_of_all and counts[role] > 1 else array.reshape(-1)
@@ -115,7 +115,7 @@ def norm_beyond_rope(case: Computation) -> Iterator[Variant]:
     """Queries and keys are normalized after they were rotated instead of before, or the other way."""
     norm, position = case.problem.qk_norm, case.problem.position
     if norm is None or not norm.arrays or position is None or position.record.acts_on != "query_and_key":
-        return  # without gains the rotation leaves the norm as it is
+        return  # without gains the rotation preserves the norm
     is_after = is_after_rope(norm)
     before, after = ("after", "before") if is_after else ("before", "after")
     sentence = f"Queries and keys are normalized {after} they are rotated instead of {before}."
@@ -124,7 +124,7 @@ def norm_beyond_rope(case: Computation) -> Iterator[Variant]:
 
 
 def _norms_with_arrays(problem: ProblemSpec) -> Iterator[tuple[str, Operator]]:
-    """The keys of norms that have gains or biases, each with its norm."""
+    """The keys of norms with gains or biases, each with its norm."""
     for key in USES:
         norm = getattr(problem, key)
         if norm is not None and norm.record.is_built_in and norm.arrays:
@@ -132,7 +132,7 @@ def _norms_with_arrays(problem: ProblemSpec) -> Iterator[tuple[str, Operator]]:
 
 
 def _with_norm(problem: ProblemSpec, key: str, norm: Operator, given: dict[str, Any]) -> ProblemSpec:
-    """The problem whose norm at a key has other parameters."""
+    """The problem with other parameters for the norm at a key."""
     changed: dict[str, Any] = {key: Operator(norm.record, given)}
     return replace(problem, **changed)
 

@@ -1,4 +1,4 @@
-"""Slips with a number in them, which is found from the numbers that differ: factors, bases, offsets, counts."""
+"""Slips with a number, fitted to the wrong numbers: factors, bases, offsets, counts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -21,23 +21,23 @@ from attncli.ops.position_biases import alibi
 from attncli.ops.records import Operator
 from attncli.plan.graph import Node
 
-LARGEST_HALF, LARGEST_FLOAT8 = 65504.0, 448.0  # of float16, and of float8 (e4m3)
+LARGEST_HALF, LARGEST_FLOAT8 = 65504.0, 448.0  # in float16, and in float8 (e4m3)
 SOFTCAPS = [2.0 ** (half / 2) for half in range(-4, 20)]
 LIMITS = [2.0 ** (half / 2) for half in range(-8, 16)]  # of scores
 MAGNITUDES = sorted([2.0 ** (half / 2) for half in range(-4, 36)] + [1e4, 1e5, LARGEST_HALF])  # of masked scores
 EPSILONS = [10.0 ** (-half / 2) for half in range(-2, 25)]  # of norms
 LOGARITHMS = {"ln 2": log(2), "log₂ e": 1 / log(2)}  # between powers of 2 and of e
-WIDTHS = (32, 48, 64, 80, 96, 112, 128, 192, 256, 512, 576)  # of heads, with and without the features that rope turns
+WIDTHS = (32, 48, 64, 80, 96, 112, 128, 192, 256, 512, 576)  # for heads, with and without the features that rope turns
 
 
 def factors(_case: Computation) -> Sequence[float]:
-    """From 1/128 to 128, each 2^⅓ times the one before; then, as scales of quantization are, to 4096 by twos."""
+    """From 1/128 to 128 in steps of 2^⅓; then to 4096 in steps of 2, as scales of quantization are."""
     far = [2.0**power for power in range(8, 13)]
     return [*(1 / factor for factor in reversed(far)), *(2.0 ** (third / 3) for third in range(-21, 22)), *far]
 
 
 def _known_scales(case: Computation) -> Mapping[str, float]:
-    """Factors between scales that people confuse."""
+    """Ratios of scales that people confuse."""
     d, heads = case.problem.lengths.get("d", 1), case.problem.leading.heads
     known = {"√2": sqrt(2), "1/√2": sqrt(0.5), "2": 2.0, "1/2": 0.5} | LOGARITHMS
     known |= {"(ln 2)²": log(2) ** 2, "(log₂ e)²": log(2) ** -2}
@@ -47,8 +47,8 @@ def _known_scales(case: Computation) -> Mapping[str, float]:
     problem, own = case.problem, own_scale(case.problem)
     for name, array in (("K", problem.key), ("Q", problem.query)):
         known |= _float8_scales(name, array)
-    widths = {width: 1 / (own * sqrt(width)) for width in WIDTHS if width != d} if own else {}  # a scale of 0 has none
-    return known | {f"that of the scale 1/√{width}": factor for width, factor in widths.items()}
+    widths = {width: 1 / (own * sqrt(width)) for width in WIDTHS if width != d} if own else {}  # else no ratio
+    return known | {f"the factor to the scale 1/√{width}": factor for width, factor in widths.items()}
 
 
 def _float8_scales(name: str, array: Array | None) -> Mapping[str, float]:
@@ -61,18 +61,18 @@ def _float8_scales(name: str, array: Array | None) -> Mapping[str, float]:
 
 
 def times(factor: float) -> str:
-    """How many times too large or too small something is."""
+    """How many times too large or too small a quantity is."""
     return f"{text_of(factor)} times too large" if factor >= 1 else f"{text_of(1 / factor)} times too small"
 
 
 def multiplied(x: Array, *, factor: float) -> Array:
-    """Numbers times a factor."""
+    """Numbers multiplied by a factor."""
     return x * factor
 
 
 @plan_slip("there are scores", number=FittedNumber("factor", factors, known=_known_scales))
 def scale_factor(case: Computation, number: float) -> Iterator[Variant]:
-    """The scores are multiplied by a factor too much."""
+    """The scores are multiplied by an extra factor."""
     name = case.plan.results.get("scores")
     if name is None or case.plan.by_name[name].is_input:
         return
@@ -91,7 +91,7 @@ def scale_factor(case: Computation, number: float) -> Iterator[Variant]:
     number=FittedNumber("factor", factors, known=_known_scales),
 )
 def temperature_factor(case: Computation, number: float) -> Iterator[Variant]:
-    """The softmax has another temperature: what it reads, bias and softcap included, is multiplied by a factor."""
+    """The softmax has another temperature: its input, bias and softcap included, is multiplied by a factor."""
     node, scores = softmax_node(case), case.plan.results.get("scores")
     if node is None or node.inputs.get("scores") == scores or (case.problem.bias is None and not _has_terms(case)):
         return
@@ -101,7 +101,7 @@ def temperature_factor(case: Computation, number: float) -> Iterator[Variant]:
 
 
 def _has_terms(case: Computation) -> bool:
-    """Whether scores have a softcap or a position's bias, so that a temperature is not a scale."""
+    """Whether scores have a softcap or a position's bias, which separate a temperature from a scale."""
     return case.problem.softcap is not None or "position_bias" in case.plan.by_name
 
 
@@ -112,7 +112,7 @@ def _computes_scores(case: Computation) -> bool:
 def _known_softcaps(case: Computation) -> Mapping[str, float]:
     """Softcaps that people confuse with a problem's own."""
     cap, scale = case.problem.softcap, own_scale(case.problem)
-    return {} if cap is None or scale is None else {"that of scores which are scaled after the softcap": cap * scale}
+    return {} if cap is None or scale is None else {"the softcap of scores scaled afterwards": cap * scale}
 
 
 @problem_slip(
@@ -138,7 +138,7 @@ def scores_clamped(case: Computation, number: float) -> Iterator[Variant]:
 
 def known_factors(case: Computation) -> Mapping[str, float]:
     """Factors of outputs that people forget."""
-    dropouts = {f"1/(1 − {p}), that of a dropout of {p}": 1 / (1 - p) for p in (0.1, 0.2, 0.5)}
+    dropouts = {f"1/(1 − {p}), the factor of a dropout of {p}": 1 / (1 - p) for p in (0.1, 0.2, 0.5)}
     return {**dropouts, "√2": sqrt(2), "2": 2.0, "1/2": 0.5, **_float8_scales("V", case.problem.value)}
 
 
@@ -201,7 +201,7 @@ def alibi_factor(case: Computation, number: float) -> Iterator[Variant]:
 
 
 def _norm_with_epsilon(case: Computation) -> Operator | None:
-    """The norm of queries and keys, where it has an eps."""
+    """The norm of queries and keys, if it has an eps."""
     norm = case.problem.qk_norm
     return norm if norm is not None and norm.parameters.get("eps") is not None else None
 

@@ -1,4 +1,4 @@
-"""Parts of a large problem that slips are tried on: some queries, one batch item, the heads of one key head."""
+"""Parts of a large problem to try slips on: some queries, one batch item, the heads of one key head."""
 
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -18,20 +18,19 @@ MIN_ROWS, MAX_ROWS = 4, 64
 
 @dataclass(frozen=True)
 class SearchLimits:
-    """How long slips are tried, and how many scores an attempt may compute, of all heads and batch items together.
+    """How long slips are tried, and how many scores an attempt may compute, over all heads and batch items.
 
-    A problem of more than `part_cells` scores is tried on a part: some of its queries and, where the heads are not
-    merged and projected, one key head with its query heads of one batch item; on one of `fit_cells` where the number in
-    a slip is looked for. A slip that needs all queries is tried where these have no more than `whole_cells` scores.
-    What explains the part is confirmed on the whole, `whole_cells` scores at a time, for as long again. `clock` gives
-    seconds.
+    A problem of more than `part_cells` scores is tried on a part: some of its queries and, unless the heads are merged
+    and projected, one key head with its query heads of one batch item; on `fit_cells` while fitting a number. A slip
+    that needs all queries is tried if they have at most `whole_cells` scores. An explanation of the part is confirmed
+    on the whole, `whole_cells` scores at a time, for as long again. `clock` returns seconds.
     """
 
     seconds: float = 10.0
     part_cells: int = 2**16
     fit_cells: int = 2**12
     whole_cells: int = 2**22
-    clock: Callable[[], float] = time.process_time  # so that what is tried does not depend on other programs
+    clock: Callable[[], float] = time.process_time  # so that other programs do not change what is tried
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Part:
         return range(first, first + self.heads_per_group) if letter == "h" else None
 
     def take(self, array: Array, letters: Letters) -> Array:
-        """The part of an array whose axes have these letters; an axis of length 1 stays, as it broadcasts."""
+        """The part of an array with axes of these letters; an axis of length 1 stays, as it broadcasts."""
         for axis, letter in enumerate(letters):
             positions = self.positions(letter)
             if positions is not None and array.shape[axis] > 1:
@@ -68,7 +67,7 @@ ALL = Part()
 
 @dataclass(frozen=True)
 class Priority:
-    """Positions of queries, of a batch item and of a head that are tried first, as their numbers differ."""
+    """Positions of queries, a batch item and a head to try first, because their numbers differ."""
 
     rows: Sequence[int] = ()
     item: int = 0
@@ -79,7 +78,7 @@ NO_PRIORITY = Priority()
 
 
 def cell_count(problem: ProblemSpec) -> int:
-    """How many weights a problem has, or how many numbers its queries where a recurrence is in place of weights."""
+    """How many weights a problem has, or numbers in its queries if a recurrence replaces weights."""
     if problem.recurrence is None:
         return plan_of(problem).score_count
     layout, lengths = problem.leading, problem.lengths
@@ -92,9 +91,9 @@ def first_part(
     priority: Priority = NO_PRIORITY,
     needs_all: Collection[str] = (),
 ) -> Part:
-    """The part of a large problem that slips are tried on: of one batch item and key head where it has such parts.
+    """The part of a large problem to try slips on: one batch item and key head, if it has such parts.
 
-    Of the axes of these letters it has all positions.
+    It has all positions on the axes of these letters.
     """
     if cell_count(problem) <= limits.part_cells:
         return ALL
@@ -108,7 +107,7 @@ def first_part(
 
 
 def all_parts(problem: ProblemSpec, limits: SearchLimits, needs_all: Collection[str] = ()) -> Iterator[Part]:
-    """Parts that are the whole problem together; some may be larger than the limits where all queries are needed."""
+    """Parts that together are the whole problem; some may exceed the limits if all queries are needed."""
     if cell_count(problem) <= limits.whole_cells:
         yield ALL
         return
@@ -132,9 +131,9 @@ def _query_count(problem: ProblemSpec) -> int:
 
 
 def _some_rows(problem: ProblemSpec, limits: SearchLimits, first: Sequence[int]) -> Sequence[int] | None:
-    """The positions of some computed queries, the first, the last and others spread between them, some of `first` too.
+    """The positions of some computed queries: the first, the last, others spread between, and some of `first`.
 
-    None where the problem is small enough for all.
+    None if the problem is small enough for all.
     """
     cells, queries = cell_count(problem), _query_count(problem)
     count = max(MIN_ROWS, min(MAX_ROWS, limits.part_cells * queries // cells))
@@ -145,21 +144,21 @@ def _some_rows(problem: ProblemSpec, limits: SearchLimits, first: Sequence[int])
 
 
 def _spread(items: Sequence[int], count: int) -> list[int]:
-    """So many of the items at most, the first and the last with them, the others at equal distances."""
+    """At most so many of the items, including the first and the last, at equal distances."""
     if len(items) <= count:
         return list(items)
     return [items[round(step * (len(items) - 1) / max(count - 1, 1))] for step in range(count)]
 
 
 def has_batch_parts(problem: ProblemSpec) -> bool:
-    """Whether one batch item of a problem is a problem."""
+    """Whether one batch item of a problem is itself a problem."""
     return (problem.leading.batch or 1) > 1 and not _has_given_tables(problem) and not _reads_positions_of_all(problem)
 
 
 def has_head_parts(problem: ProblemSpec) -> bool:
-    """Whether one key head of a problem, with its query heads, is a problem whose results are a part of those of all.
+    """Whether one key head of a problem, with its query heads, gives the same results alone.
 
-    Not where heads are merged and projected, nor where an operator has numbers of its own for each head.
+    Not if heads are merged and projected, nor if an operator has its own numbers for each head.
     """
     layout = problem.leading
     return (
@@ -175,9 +174,9 @@ def has_head_parts(problem: ProblemSpec) -> bool:
 
 
 def _has_query_parts(problem: ProblemSpec) -> bool:
-    """Whether some queries of a problem have the results that they have among all.
+    """Whether some queries of a problem give the same results alone.
 
-    Something may be drawn for each query; a recurrence reads all tokens before one.
+    Something may be drawn for each query; a recurrence reads all earlier tokens.
     """
     if problem.recurrence is not None:
         return False
@@ -190,7 +189,7 @@ def _operators(problem: ProblemSpec) -> list[Operator]:
 
 
 def problem_part(problem: ProblemSpec, part: Part) -> ProblemSpec:
-    """The problem of a part; a part of batch items and of heads must be one that the problem has."""
+    """The problem of a part; a part of batch items and of heads must exist in the problem."""
     if part.item is None and part.group is None:
         return part_of(problem, part.rows)
     changed: dict[str, Any] = {}
@@ -212,15 +211,15 @@ def problem_part(problem: ProblemSpec, part: Part) -> ProblemSpec:
 
 
 def part_of(problem: ProblemSpec, rows: Sequence[int] | None) -> ProblemSpec:
-    """The problem with some of its queries, by their positions among those that are computed; None for all."""
+    """The problem with some of its queries, by their positions among the computed ones; None for all."""
     if rows is None:
         return problem
     selected = problem.selected_queries
     positions = rows if selected is None else [selected[row] for row in rows]
     gradient = problem.grad_output
-    if gradient is not None and gradient.shape[-2] > 1:  # it has the queries that are computed alone
+    if gradient is not None and gradient.shape[-2] > 1:  # it has only the computed queries
         gradient = gradient.take(rows, -2)
-    # Without labels of the user's own a position is never taken for a label.
+    # Without the user's own labels a position is never mistaken for a label.
     only = tuple(map(str, positions))
     return replace(problem, tokens=None, query_tokens=None, only=only, grad_output=gradient)
 
@@ -230,7 +229,7 @@ def _has_given_tables(problem: ProblemSpec) -> bool:
 
 
 def _reads_positions_of_all(problem: ProblemSpec) -> bool:
-    """Whether something depends on the last position of all batch items, whose positions are given."""
+    """Whether the last position of all batch items matters, and positions are given."""
     position = problem.position
     if position is None or (problem.positions is None and problem.positions_of_queries is None):
         return False
@@ -239,7 +238,7 @@ def _reads_positions_of_all(problem: ProblemSpec) -> bool:
 
 
 def _is_per_head(operator: Operator) -> bool:
-    """Whether an operator reads how many heads there are, or all of them, or has an array with an axis of heads."""
+    """Whether an operator reads the number of heads, or all heads, or has an array with a head axis."""
     record = operator.record
     parameters = {name: record.parameter(name) for name in operator.arrays}
     has_axis = any(

@@ -1,4 +1,4 @@
-"""Slips of positions: of their schemes, of rope, and of the cache before the first new token."""
+"""Slips of positions: of their schemes, of rope, and of a cache before the new tokens."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -30,7 +30,7 @@ from attncli.problem.spec import position_axes as axes_of_positions
 BASES = (10_000.0, 500_000.0, 1_000_000.0)
 MANY_BASES = [10.0 ** (quarter / 4) for quarter in range(4, 33)]
 SCALINGS = [2.0 ** (quarter / 4) for quarter in range(-24, 25)]  # of positions
-HEADS = FittedNumber("heads", lambda case: range(case.problem.leading.heads, 257), is_whole=True)  # that slopes are of
+HEADS = FittedNumber("heads", lambda case: range(case.problem.leading.heads, 257), is_whole=True)  # of slopes
 SHIFTS = [shift for size in range(1, 129) for shift in (size, -size)]
 ROPE = "there is rope"
 
@@ -41,14 +41,14 @@ def no_position(case: Computation) -> Iterator[Variant]:
     position = case.problem.position
     if position is not None:
         changed = replace(case.problem, position=None)
-        if axes_of_positions(case.problem) is not None:  # which nothing else reads
+        if axes_of_positions(case.problem) is not None:  # nothing else reads it
             changed = replace(changed, positions=None, positions_of_queries=None)
         yield Variant(changed, f"The positions are forgotten: there is no {position.record.name}.")
 
 
 @problem_slip("positions are given, and rows that are counted could be meant")
 def positions_not_read(case: Computation) -> Iterator[Variant]:
-    """The positions that are given are not read: rows are counted from 0."""
+    """The given positions are not read: rows are counted from 0."""
     position = case.problem.position
     axes_in_force = None if position is None else position.record.position_axes
     axes = None if position is None or axes_in_force is None else axes_in_force(position.parameters)
@@ -59,7 +59,7 @@ def positions_not_read(case: Computation) -> Iterator[Variant]:
 
 
 def _offsets(case: Computation) -> Sequence[float]:
-    """Numbers that positions may be counted from, the cache's first, by how far from the right one."""
+    """Numbers that positions may be counted from, the cache's first, by their distance from the right one."""
     past = case.problem.past_count
     return [*([-past] if past else []), *SHIFTS] if _is_added(case.problem) else []
 
@@ -100,7 +100,7 @@ def alibi_sign(case: Computation, node: Node) -> Iterator[Variant]:
 
 @plan_slip("there are decomposed positions, with as many differences of rows as of columns", find="position_bias")
 def grid_axes_swapped(case: Computation, node: Node) -> Iterator[Variant]:
-    """The vectors of rows are used for the differences of columns, and those of columns for those of rows."""
+    """The vectors for differences of rows and of columns are exchanged."""
     if node.function is not decomposed:
         return
     tables = {name: node.inputs[name] for name in ("rel_pos_h", "rel_pos_w")}
@@ -117,10 +117,10 @@ def _slopes(case: Computation) -> Node | None:
 
 @plan_slip("there is alibi", _slopes, number=HEADS)
 def alibi_heads(case: Computation, slopes: Node, number: int) -> Iterator[Variant]:
-    """Alibi's slopes are the first of those of another number of heads."""
+    """Alibi's slopes are the first ones for another number of heads."""
     if number >= slopes.shape[0]:
         changed = case.with_changed_value("slopes", _slopes_among, options={"heads": number})
-        yield Variant(changed, f"Alibi's slopes are the first {slopes.shape[0]} of those of {number} heads.")
+        yield Variant(changed, f"Alibi's slopes are the first {slopes.shape[0]} for {number} heads.")
 
 
 def _slopes_among(x: Array, *, heads: int, first: int = 0) -> Array:
@@ -130,7 +130,7 @@ def _slopes_among(x: Array, *, heads: int, first: int = 0) -> Array:
 
 
 def _shards(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
-    """Which head of how many the first one is, where heads are dealt out to 2, 4, 8 or 16 devices."""
+    """The first head and the number of heads, if heads are split over 2, 4, 8 or 16 devices."""
     slopes = _slopes(case)
     if slopes is None:
         return
@@ -141,16 +141,16 @@ def _shards(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[
 
 @plan_slip("there is alibi", _slopes, needs_all="h", number=FittedNumber("first_and_heads", solve=_shards))
 def alibi_shard(case: Computation, slopes: Node, number: Sequence[int]) -> Iterator[Variant]:
-    """Alibi's slopes are those of later heads, of a larger number of heads that are dealt out to several devices."""
+    """Alibi's slopes belong to later heads, of a larger number of heads that is split over several devices."""
     first, heads = number
     if first + slopes.shape[0] <= heads:
         changed = case.with_changed_value("slopes", _slopes_among, options={"heads": heads, "first": first})
         last = first + slopes.shape[0] - 1
-        yield Variant(changed, f"Alibi's slopes are those of the heads {first} to {last} of {heads}.")
+        yield Variant(changed, f"Alibi's slopes belong to the heads {first} to {last} of {heads}.")
 
 
 def _rank_counts(case: Computation) -> Sequence[float]:
-    """How many devices heads may be dealt out to."""
+    """Numbers of devices over which heads may be split."""
     heads = case.problem.leading.heads
     return [ranks for ranks in range(2, heads + 1) if heads % ranks == 0]
 
@@ -162,17 +162,17 @@ def _rank_counts(case: Computation) -> Sequence[float]:
     number=FittedNumber("ranks", _rank_counts, is_whole=True),
 )
 def alibi_ranks(case: Computation, slopes: Node, number: int) -> Iterator[Variant]:
-    """Heads are dealt out to several devices, each of which takes alibi's slopes from the first one on."""
+    """Heads are split over several devices, each of which starts alibi's slopes from the first."""
     if slopes.shape[0] % number == 0:
         of_device = slopes.shape[0] // number
         for heads, which in ((slopes.shape[0], f"the first {of_device}"), (of_device, f"{of_device}")):
             options = {"ranks": number, "heads": heads}
-            sentence = f"Alibi's slopes are those of {which} heads on each of {number} devices."
+            sentence = f"Alibi's slopes are for {which} heads on each of {number} devices."
             yield Variant(case.with_changed_value("slopes", _repeated_slopes, options=options), sentence)
 
 
 def _repeated_slopes(x: Array, *, ranks: int, heads: int) -> Array:
-    """The first slopes of so many heads, on each device anew."""
+    """The first slopes of so many heads, repeated on each device."""
     return np.tile(_slopes_among(x[: len(x) // ranks], heads=heads), ranks)
 
 
@@ -270,7 +270,7 @@ def rope_dims(case: Computation) -> Iterator[Variant]:
 
 
 def _dims(case: Computation) -> Sequence[float]:
-    """Even numbers of features, without those that rope turns, and all of them, of which there is another slip."""
+    """Even numbers of features, except the right one and all, which another slip covers."""
     own, features = _rotated_count(case.problem), rotated_lengths(case.problem).get("d", 0)
     return [dims for dims in range(2, features, 2) if dims != own]
 
@@ -329,7 +329,7 @@ def rope_reversed(case: Computation) -> Iterator[Variant]:
 
 @plan_slip(ROPE, number=FittedNumber("positions", lambda _: SHIFTS, is_whole=True, usual=(1, -1)))
 def rope_offset(case: Computation, number: int) -> Iterator[Variant]:
-    """Rope counts the positions of the queries from another number than those of the keys."""
+    """Rope counts the positions of queries and keys from different numbers."""
     if _rope(case.problem) and "rotated_query" in case.plan.by_name:
         shifted = with_own_positions(case, "rotated_query", "positions", indices.query_positions, first=number)
         positions = "one position" if abs(number) == 1 else f"{abs(number)} positions"
@@ -346,7 +346,7 @@ def _new_token_shifts(case: Computation) -> Sequence[float]:
     number=FittedNumber("positions", _new_token_shifts, is_whole=True),
 )
 def rope_cache_offset(case: Computation, number: int) -> Iterator[Variant]:
-    """Rope puts queries and new keys at other positions, as where the cache is counted twice."""
+    """Rope puts queries and new keys at other positions, as if the cache counted twice."""
     past = case.problem.past_count
     if past and _rope(case.problem) and {"rotated_query", "rotated_key"} <= case.plan.by_name.keys():
         shifted = case
@@ -426,7 +426,7 @@ def rope_on_wrong_part(case: Computation) -> Iterator[Variant]:
 
 
 def _turned_when_joined(case: Computation, options: Mapping[str, Any]) -> Computation:
-    """The computation in which queries and keys are turned as a whole, and not the last features before."""
+    """The computation that turns queries and keys as a whole, in place of their last features before."""
     for role in ("query", "key"):
         positions = case.plan.by_name[f"rotated_{role}"].inputs["positions"]
         case = case.with_identity(f"rotated_{role}")
@@ -436,7 +436,7 @@ def _turned_when_joined(case: Computation, options: Mapping[str, Any]) -> Comput
 
 @plan_slip(ROPE)
 def rope_twice(case: Computation) -> Iterator[Variant]:
-    """Rope turns queries and keys twice, as when a kernel rotates what is rotated already."""
+    """Rope turns queries and keys twice, as if a kernel rotated rotated vectors."""
     turned, names, position = case, _rotated_names(case.plan), case.problem.position
     if not _rope(case.problem) or not names or position is None:
         return
@@ -452,13 +452,13 @@ def rope_twice(case: Computation) -> Iterator[Variant]:
 
 
 def _rope(problem: ProblemSpec) -> dict[str, Any]:
-    """The parameters of rope; none where the position scheme is another one."""
+    """The parameters of rope; none for another position scheme."""
     position = problem.position
     return dict(position.parameters) if position is not None and position.record.function is rope else {}
 
 
 def _is_partial(problem: ProblemSpec) -> bool:
-    """Whether rope says how many features it turns, or has frequencies for so many."""
+    """Whether rope says how many features it turns, or has frequencies for that many."""
     parameters = _rope(problem)
     names = ("dims", "frequencies")
     return any(parameters.get(name) is not None for name in names) or isinstance(parameters.get("scaling"), RopeScaling)
@@ -488,13 +488,13 @@ def with_own_positions(case: Computation, name: str, argument: str, function: Fu
 
 
 def _turned(case: Computation, name: str, rotated: Node) -> Computation:
-    """The computation in which the value of a node is turned as another one is."""
+    """The computation that turns a node's value as another value is turned."""
     inputs = {argument: source for argument, source in rotated.inputs.items() if argument != "x"}
     return case.with_changed_value(name, rope, inputs, rotated.options)
 
 
 def _rope_from_0(x: Array, *, width: int, **options: Any) -> Array:
-    """Rows whose last features, so many, are turned as those of positions 0, 1, 2 and so on."""
+    """Rows whose last features are turned as at positions 0, 1, 2 and so on."""
     rows, axes = np.arange(x.shape[-2]), position_axes(options)
     positions = rows if axes is None else indices.on_axes(rows, count=axes.count)
     return np.concatenate([x[..., :-width], rope(x[..., -width:], positions, **options)], axis=-1)
@@ -503,7 +503,7 @@ def _rope_from_0(x: Array, *, width: int, **options: Any) -> Array:
 def _rope_of_mixed_pairs(
     x: Array, positions: Array, *, base: float, attention_factor: float = 1.0, reverse: bool | None = None, **shift: Any
 ) -> Array:
-    """Feature f of one half and of the other, each turned by the angle of the pair that it has a neighbour in."""
+    """Feature f of each half, turned by the angle of the pair in which it has a neighbour."""
     half = x.shape[-1] // 2
     frequencies = np.repeat(rope_frequencies(2 * half, base), 2)
     angle = angles(positions, frequencies, scaling=shift["scaling"], offset=shift["offset"])
@@ -529,7 +529,7 @@ def no_cache(case: Computation) -> Iterator[Variant]:
 
 
 def _with_keys(case: Computation, first: int, end: int) -> Iterator[Variant]:
-    """The plan in which no keys but those from `first` to `end` are visible."""
+    """The plan in which only the keys from `first` to `end` are visible."""
     scores = case.node(case.plan.results.get("masked_scores", ""))
     if scores is None:
         return
@@ -547,6 +547,6 @@ def _with_keys(case: Computation, first: int, end: int) -> Iterator[Variant]:
 
 
 def _hide_other_keys(scores: Array, *, first: int, end: int) -> Array:
-    """The scores, −∞ for all keys but those from `first` to `end`."""
+    """The scores, −∞ for all keys except those from `first` to `end`."""
     keys = np.arange(scores.shape[-1])
     return np.where((first <= keys) & (keys < end), scores, -np.inf)

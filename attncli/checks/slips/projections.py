@@ -27,13 +27,13 @@ def no_token_scale(case: Computation) -> Iterator[Variant]:
     return without(case, "token_scale")
 
 
-@problem_slip("the vectors of tokens have those of their positions added")
+@problem_slip("vectors of positions are added to the vectors of tokens")
 def no_token_positions(case: Computation) -> Iterator[Variant]:
     """The positions of tokens are forgotten: no row of token_positions is added."""
     return without(case, "token_positions")
 
 
-@problem_slip("the vectors of tokens have those of their types added")
+@problem_slip("vectors of types are added to the vectors of tokens")
 def no_token_types(case: Computation) -> Iterator[Variant]:
     """The types of tokens are forgotten: no row of token_types is added."""
     return without(case, "token_types")
@@ -68,7 +68,7 @@ def no_projection_bias(case: Computation) -> Iterator[Variant]:
 
 
 def _given(case: Computation, names: Sequence[str]) -> list[str]:
-    """Those of the arrays that the plan reads, and that are not slices of a packed one."""
+    """The given arrays that the plan reads, except slices of a packed one."""
     return [name for name in names if name in case.plan.by_name and getattr(case.problem, name) is not None]
 
 
@@ -114,7 +114,7 @@ def key_as_value(case: Computation) -> Iterator[Variant]:
 
 
 def _projected_values(case: Computation) -> Node | None:
-    """The node of the values, where they are projected."""
+    """The node of the values, if they are projected."""
     value = case.node("value")
     return value if value is not None and value.function is structural.project else None
 
@@ -146,14 +146,14 @@ def query_as_key(case: Computation) -> Iterator[Variant]:
 
 
 def _are_equal(node: Node, other: Node) -> bool:
-    """Whether two nodes have the same value: one is the other, or both are computed alike from the same."""
+    """Whether two nodes have the same value: the same node, or the same computation of the same inputs."""
     if other.is_identity and other.inputs.get("x") == node.name:
         return True
     return bool(node.inputs) and (node.function, dict(node.inputs)) == (other.function, dict(other.inputs))
 
 
 def _is_changed(plan: Plan, key: Node) -> bool:
-    """Whether keys are normalized or rotated, and not only split, concatenated and repeated."""
+    """Whether keys are normalized or rotated, beyond splits, concatenation and repetition."""
     while key.name != "key" and key.inputs:
         if key.stage in ("position", "qk_norm"):
             return True
@@ -204,7 +204,7 @@ def _splits_heads(plan: Plan) -> bool:
 
 
 def _with_functions(case: Computation, function: Function, other: Function) -> Computation:
-    """The computation in which every node of one function is computed by another."""
+    """The computation in which another function computes every node of one function."""
     for node in case.plan.nodes:
         if node.function is function:
             case = case.with_function(node.name, other)
@@ -219,13 +219,13 @@ def _tile(x: Array, *, heads: int) -> Array:
 
 
 def _output_without_transpose(x: Array) -> Array:
-    """[… h n e], which is reshaped to [… n h e] and read in the right order."""
+    """[… h n e], reshaped to [… n h e] and then in the right order."""
     *before, heads, rows, features = x.shape
     return x.reshape(*before, rows, heads, features).swapaxes(-3, -2)
 
 
 def _input_without_transpose(x: Array) -> Array:
-    """[… h n d], of which [… n h d] is reshaped."""
+    """[… h n d], made by reshaping [… n h d]."""
     return x.swapaxes(-3, -2).reshape(x.shape)
 
 

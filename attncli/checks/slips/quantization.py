@@ -1,4 +1,4 @@
-"""Slips of quantization: scales of keys and values that are forgotten head by head, and rounding to 8-bit integers."""
+"""Slips of quantization: forgotten scales of keys and values per head, and rounding to 8-bit integers."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -12,12 +12,12 @@ from attncli.checks.slips.softmax import softmax_node
 from attncli.ops.normalizers import finite_max, safe_divide
 from attncli.plan.graph import Node
 
-FEW = 8  # factors that are all named
-SAME = 1e-4  # factors of heads that share a key head and are no further apart are taken for the same
-MUCH_FARTHER = 4  # times the error of several factors is that of one, where there are several
-COARSE = [2.0**power for power in range(-7, 8)]  # factors from which the search goes on
-MAX_STEPS, MAX_STEP, STEP, PRECISE = 24, 0.5, 1e-4, 1e-13  # of logarithms
-LARGEST_INTEGER, LARGEST_FLOAT8 = 127.0, 448.0  # of 8 bits
+FEW = 8  # factors to name one by one
+SAME = 1e-4  # relative distance below which factors of heads with a shared key head count as equal
+MUCH_FARTHER = 4  # one factor's error, in multiples of several factors', from which several are named
+COARSE = [2.0**power for power in range(-7, 8)]  # factors from which the search continues
+MAX_STEPS, MAX_STEP, STEP, PRECISE = 24, 0.5, 1e-4, 1e-13  # the steps are of logarithms
+LARGEST_INTEGER, LARGEST_FLOAT8 = 127.0, 448.0  # in 8 bits
 FLOAT8_FACTORS = [*(2.0**power for power in range(13)), 240.0, 448.0]
 BLOCKS = (1, 16, 32, 64, 128)
 
@@ -26,7 +26,7 @@ Round = Callable[[Array], Array]
 
 
 def _value_scales(case: Computation, expected: Mapping[str, Array]) -> Factors:
-    """The factor of each head's context, by least squares, where they are not all the same."""
+    """The factor of each head's context, by least squares, if they are not all the same."""
     found, own = expected_by_head(case, expected), computed_by_head(case)
     if found is None or own is None or found.shape != own.shape or "value" not in readers_by_head(case):
         return
@@ -38,13 +38,13 @@ def _value_scales(case: Computation, expected: Mapping[str, Array]) -> Factors:
 
 
 def _key_scales(case: Computation, expected: Mapping[str, Array]) -> Factors:
-    """The factor of each head's scores, where they are not all the same."""
+    """The factor of each head's scores, if they are not all the same."""
     found, own = expected_by_head(case, expected), computed_by_head(case)
     if found is None or own is None or found.shape != own.shape or "key" not in readers_by_head(case):
         return
 
     def errors(factors: Array) -> Array:
-        """What is computed with a factor for each head minus what is expected [h …]; 0 where nothing is."""
+        """Computed minus expected numbers [h …] with a factor for each head; 0 where nothing is expected."""
         computed = computed_by_head(_with_factors(case, "key", factors.tolist()))
         with np.errstate(invalid="ignore"):
             difference: Array = np.nan_to_num(computed - found).reshape(len(found), -1)
@@ -58,7 +58,7 @@ def _key_scales(case: Computation, expected: Mapping[str, Array]) -> Factors:
 
 
 def _improved(errors: Callable[[Array], Array], logarithms: Array) -> Array:
-    """The logarithms of factors after Gauss-Newton steps, which become smaller for a head that they do not help."""
+    """The logarithms of factors after Gauss-Newton steps, which shrink for a head that they do not improve."""
     error, most = errors(logarithms), np.full(len(logarithms), MAX_STEP)
     for _ in range(MAX_STEPS):
         slope = (errors(logarithms + STEP) - errors(logarithms - STEP)) / (2 * STEP)
@@ -75,9 +75,9 @@ def _improved(errors: Callable[[Array], Array], logarithms: Array) -> Array:
 
 
 def _if_several(case: Computation, factors: Array, errors: Callable[[Array], Array]) -> Factors:
-    """The factors, those of key heads where heads that share one have the same.
+    """The factors, by key head if heads that share one have the same.
 
-    None where one factor for all comes nearly as near to what is expected, so that they differ by rounding.
+    None if one factor for all is nearly as near to the expected numbers, so that they differ by rounding.
     """
     if factors.min() <= 0:
         return
@@ -90,7 +90,7 @@ def _if_several(case: Computation, factors: Array, errors: Callable[[Array], Arr
 
 
 def _with_factors(case: Computation, word: str, factors: Sequence[float]) -> Computation:
-    """The computation in which the keys or values of each head, or of each key head, are multiplied."""
+    """The computation that multiplies the keys or values of each head, or of each key head."""
     name = readers_by_head(case)[word]
     node = case.plan.by_name[name]
     axis = node.letters.index("h")
@@ -106,7 +106,7 @@ def _times(x: Array, *, factors: Sequence[float], shape: Sequence[int]) -> Array
 
 
 def _scaled(case: Computation, word: str, factors: Sequence[float]) -> Iterator[Variant]:
-    """The plan whose keys or values are multiplied by the factors of heads or key heads."""
+    """The plan that multiplies keys or values by the factors of heads or key heads."""
     layout = case.problem.leading
     if len(factors) not in (layout.heads, layout.kv_heads) or word not in readers_by_head(case):
         return
@@ -144,9 +144,9 @@ def value_scale_per_head(case: Computation, number: Sequence[float]) -> Iterator
 
 
 def _blocks(case: Computation) -> Sequence[float]:
-    """How many rows a block has, in the end all of them."""
+    """The numbers of rows in a block, finally all of them."""
     keys = case.key_count
-    is_finer = case.dtype not in HALF  # than 8-bit integers by more than half types are
+    is_finer = case.dtype not in HALF  # 8-bit integers are coarser than these by more than half types are
     return [*(size for size in BLOCKS if size < keys), keys] if read_rows(case) and is_finer else []
 
 
@@ -167,7 +167,7 @@ def exponentials_in_float8(case: Computation, node: Node, number: float) -> Iter
 
 
 def _softmax_in_float8(scores: Array, *, factor: float, temperature: float = 1.0) -> Array:
-    """Rounded exponentials divided by the sum of those that are not rounded."""
+    """Rounded exponentials divided by the sum of the exact ones."""
     powers = scores / temperature
     exponentials = np.exp(powers - finite_max(powers))
     return safe_divide(_to_float8(exponentials * factor) / factor, exponentials.sum(axis=-1, keepdims=True))
@@ -190,7 +190,7 @@ def int8_blocks(case: Computation, number: int) -> Iterator[Variant]:
 
 
 def _in_blocks(case: Computation, rows: int, what: str, largest: float, rounds: Round) -> Iterator[Variant]:
-    """The plans whose keys, values, or both are rounded in blocks of rows to numbers of a type up to its largest."""
+    """The plans that round keys, values, or both in blocks of rows to a type, scaled to its largest number."""
     names = read_rows(case)
     block = "row" if rows == 1 else f"block of {rows} rows" if rows < case.key_count else "head"
     options = {"rows": rows, "largest": largest, "rounds": rounds}
@@ -201,13 +201,13 @@ def _in_blocks(case: Computation, rows: int, what: str, largest: float, rounds: 
 
 
 def _is_rounded(case: Computation, name: str, options: Mapping[str, Any]) -> bool:
-    """Whether the type does not hold the numbers of a node."""
+    """Whether the type does not hold a node's numbers exactly."""
     x = evaluate_names(case.plan, case.problem, [name], case.problem.precision)[name]
     return not np.allclose(_round_blocks(x, **options), x, rtol=SAME)
 
 
 def _round_blocks(x: Array, *, rows: int, largest: float, rounds: Round) -> Array:
-    """Numbers [… m d], those of each block of rows rounded so that the largest of them is the largest of a type."""
+    """Numbers [… m d], rounded in blocks of rows, each scaled so that its largest is the largest of a type."""
     count, features = x.shape[-2:]
     filled = np.concatenate([x, np.zeros_like(x[..., : -count % rows, :])], axis=-2) if count % rows else x
     blocks = filled.reshape(*x.shape[:-2], -1, rows * features)

@@ -18,7 +18,7 @@ Function = Callable[..., Array]
 
 @dataclass(frozen=True)
 class ValueChange:
-    """The function of a node whose value was changed afterwards: of the value before, `x`, passed by its position."""
+    """The function of a node with a later change: it gets the value before, `x`, by position."""
 
     change: Function
 
@@ -28,15 +28,15 @@ class ValueChange:
 
     @property
     def __name__(self) -> str:
-        """The name of the change, as a printed plan shows it."""
+        """The name of the change in a printed plan."""
         return self.change.__name__
 
 
 @dataclass(frozen=True)
 class Computation:
-    """A problem and its plan, which a slip changes, and the type of the numbers that are checked.
+    """A problem and its plan, which a slip changes, and the type of the checked numbers.
 
-    The problem may be computed in a wider type than `dtype`; only a slip that overflows or rounds asks for the latter.
+    The problem may be computed in a wider type than `dtype`; only a slip that overflows or rounds uses the latter.
     """
 
     problem: ProblemSpec
@@ -44,11 +44,11 @@ class Computation:
     dtype: str
 
     def node(self, name: str) -> Node | None:
-        """The node of a name, where the plan has it."""
+        """The node of a name, if the plan has it."""
         return self.plan.by_name.get(name)
 
     def node_of_stage(self, stage: str) -> Node | None:
-        """The node whose function a stage is for: the score, the normalizer."""
+        """The node of a stage's function: the score, the normalizer."""
         return next((node for node in self.plan.nodes if node.stage == stage and node.tapped_from is None), None)
 
     @property
@@ -57,24 +57,24 @@ class Computation:
         return self.plan.pair_axes[-1].length
 
     def with_nodes(self, *nodes: Node) -> "Computation":
-        """The computation with these nodes in place of those of their names, or added to the others."""
+        """The computation with these nodes, which replace nodes of the same name or join the others."""
         return self._with({**self.plan.by_name, **{node.name: node for node in nodes}})
 
     def with_inputs(self, name: str, **inputs: str) -> "Computation":
-        """The computation in which some arguments of a node are read from other nodes."""
+        """The computation in which some arguments of a node come from other nodes."""
         node = self.plan.by_name[name]
         return self.with_nodes(replace(node, inputs={**node.inputs, **inputs}))
 
     def with_identity(self, name: str, argument: str = "x") -> "Computation":
-        """The computation in which a node is its input: what it computes is left out."""
+        """The computation in which a node is its input: its operation is left out."""
         node = self.plan.by_name[name]
         inputs = {"x": node.inputs[argument]}
         return self.with_nodes(replace(node, function=structural.identity, inputs=inputs, options={}))
 
     def with_function(self, name: str, function: Function, **options: Any) -> "Computation":
-        """The computation in which a node is computed by another function of the same inputs, with more options.
+        """The computation in which another function computes a node from the same inputs, with more options.
 
-        The inner quantities of its operator are not computed.
+        It does not compute the operator's inner quantities.
         """
         node = self.plan.by_name[name]
         inner = {other.name for other in self.plan.nodes if other.tapped_from == name}
@@ -89,9 +89,9 @@ class Computation:
         inputs: Mapping[str, str] | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> "Computation":
-        """The computation in which the value of a node is `function(its value before, **inputs, **options)`.
+        """The computation in which a node's value is `function(its value before, **inputs, **options)`.
 
-        Whatever reads the node reads the changed value; the node as it was has another name.
+        All readers of the node read the changed value; the original node has another name.
         """
         node = self.plan.by_name[name]
         before = self.new_name(f"{name}_before")
@@ -110,21 +110,21 @@ class Computation:
         return self._with(by_name)
 
     def with_changed_values(self, names: Iterable[str], function: Function, **options: Any) -> "Computation":
-        """The computation in which the value of each of some nodes is `function(its value before, **options)`."""
+        """The computation in which each of some nodes has the value `function(its value before, **options)`."""
         case = self
         for name in names:
             case = case.with_changed_value(name, function, options=options)
         return case
 
     def before_changes(self, name: str) -> Node:
-        """The node as it was before its value was changed by `with_changed_value`, however often."""
+        """The node before all changes of its value by `with_changed_value`."""
         node = self.plan.by_name[name]
         while isinstance(node.function, ValueChange):
             node = self.plan.by_name[node.inputs["x"]]
         return node
 
     def new_name(self, name: str) -> str:
-        """The name, or the name and a number where a node has it."""
+        """The name, or the name and a number if a node has it."""
         number, free = 1, name
         while free in self.plan.by_name:
             number += 1
@@ -132,38 +132,38 @@ class Computation:
         return free
 
     def _with(self, by_name: Mapping[str, Node]) -> "Computation":
-        """The computation with these nodes, each after those that it reads."""
+        """The computation with these nodes, each after its inputs."""
         return replace(self, plan=Plan(_ordered(by_name), self.plan.results))
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A problem, or a computation whose plan was changed, and a sentence where it says more than that of the slip."""
+    """A problem, or a computation with a changed plan, and a sentence if it adds to the slip's."""
 
     changed: ProblemSpec | Computation
     sentence: str = ""
 
 
 Number = float | tuple[float, ...]  # of a slip: a number, several, or a map
-# Of a Computation, what a slip finds in it, and the number of one that has it.
+# For a Computation, the result of a slip's `find`, and the slip's number if it has one.
 Change = Callable[..., Iterator[Variant]]
 Decorator = Callable[[Change], Change]
-Find = Callable[[Computation], Any]  # what a slip changes, such as a node, or whether it can be made
+Find = Callable[[Computation], Any]  # the target of a slip, such as a node, or whether the slip is possible
 
-# Several numbers, such as which head's numbers each head has, that follow from what is expected, by the names of
-# results; NaN where nothing is expected.
+# Several numbers that follow from the expected ones, such as the source head of each head, by result; NaN where nothing
+# is expected.
 Solve = Callable[[Computation, Mapping[str, Array]], Iterator[tuple[float, ...]]]
 
 
 @dataclass(frozen=True)
 class FittedNumber:
-    """The number of a mistake, or several, as of a map, which is found from the numbers that differ.
+    """The number of a mistake, or several, such as a map, fitted to the wrong numbers.
 
-    `candidates` are all that are tried where it is whole (`is_whole`); otherwise they are positive, and the search goes
-    on from the best ones, in logarithms. There are none where the mistake can't be made. Of whole numbers that are
-    sizes (`is_size`), where near ones have near results, some are tried, and then those near the best. `known` has
-    numbers that people know, by what they are called in a sentence; those that are `usual` are tried first, and in
-    pairs. Several numbers are found by `solve`.
+    `candidates` are all that are tried if it is an integer (`is_whole`); otherwise they are positive, and the search
+    continues from the best ones, in logarithms. Without candidates the mistake is impossible. For integers that are
+    sizes (`is_size`), where near ones have near results, some are tried, and then the neighbours of the best. `known`
+    has numbers that people know, by their names in a sentence; `usual` ones are tried first, and in pairs. `solve`
+    finds several numbers.
     """
 
     name: str
@@ -175,7 +175,7 @@ class FittedNumber:
     known: Callable[[Computation], Mapping[str, float]] = lambda _: {}
 
     def changes_nothing(self, number: Number) -> bool:
-        """Whether a number is a factor that a sentence would write as 1: that is rounding, and no mistake."""
+        """Whether a number is a factor that a sentence would write as 1: rounding, not a mistake."""
         if self.name != "factor" or self.is_whole or isinstance(number, tuple) or not number:
             return False
         return "1" in (text_of(number), text_of(1 / number))
@@ -183,14 +183,13 @@ class FittedNumber:
 
 @dataclass(frozen=True, eq=False)
 class Slip:
-    """One mistake: its name, what is done wrong, where it can be made, and how it changes a problem or a plan.
+    """One mistake: its name, its description, its condition, and how it changes a problem or a plan.
 
-    `change` yields nothing where the mistake can't be made, and several variants where there are several; of a slip
-    with a `number` it takes that too. `needs_all` has the letters of axes of which it needs all positions (n: queries,
-    h: heads, b: batch items): the result of one depends on the others, and no part can be computed alone. Without
-    `is_paired` it is tried in no pair of slips. One that `is_general` or `is_rounding` is named where no other alone
-    explains what is expected: a rule of many units, of which others say more, or rounding, whose errors are small and
-    look like many others. One that `is_backward` changes gradients alone.
+    `change` yields nothing if the mistake is impossible, and may yield several variants; if the slip has a `number`,
+    `change` takes it too. `needs_all` has the letters of axes that it needs whole (n: queries, h: heads, b: batch
+    items): the result of one depends on the others. Without `is_paired` it is not tried in pairs. One that
+    `is_general` (a rule of many units) or `is_rounding` (small errors that look like many others) is named only if no
+    other slip alone explains the expected numbers. One that `is_backward` changes gradients alone.
     """
 
     name: str
@@ -211,7 +210,7 @@ SLIPS: Mapping[str, Slip] = MappingProxyType(_SLIPS)
 
 
 class Traits(TypedDict, total=False):
-    """What is said of a slip beyond its sentence and where it applies: fields of `Slip`."""
+    """Further facts about a slip: fields of `Slip`."""
 
     needs_all: str
     is_paired: bool
@@ -223,24 +222,24 @@ class Traits(TypedDict, total=False):
 def problem_slip(applies_where: str, find: Find | str | None = None, **traits: Unpack[Traits]) -> Decorator:
     """A decorator: the function yields changed problems; its name and docstring are the slip's name and sentence.
 
-    With `find` it is called with what this finds, or the node of this name, too, but not with True. Where there is
-    none, or it is 0, empty or False, the slip can't be made, and its number has no candidates.
+    With `find`, it also gets the result of `find`, or the node of this name, but never True. If that is missing, 0,
+    empty or False, the slip is impossible, and its number has no candidates.
     """
     return _register(applies_where, find, changes_problem=True, **traits)
 
 
 def plan_slip(applies_where: str, find: Find | str | None = None, **traits: Unpack[Traits]) -> Decorator:
-    """A decorator as `problem_slip`: the function yields computations of changed plans."""
+    """A decorator like `problem_slip`: the function yields computations of changed plans."""
     return _register(applies_where, find, changes_problem=False, **traits)
 
 
 def backward_slip(applies_where: str, find: Find | str | None = None, **traits: Unpack[Traits]) -> Decorator:
-    """A decorator as `plan_slip`, of a slip that changes gradients alone; it is made where the plan has some."""
+    """A decorator like `plan_slip`, for a slip that changes gradients alone; it needs a plan with gradients."""
     return _register(applies_where, find, changes_problem=False, is_backward=True, **traits)
 
 
 def function_slip(applies_where: str, find: Find | str, **traits: Unpack[Traits]) -> Callable[[Function], Function]:
-    """A decorator: the function takes the place of that of a node; its name and docstring are those of a slip."""
+    """A decorator: the function replaces a node's function; its name and docstring are the slip's."""
 
     def register(function: Function) -> Function:
         @wraps(function)
@@ -289,7 +288,7 @@ def _register(
 
 
 def add_slips(decorate: Decorator, rows: Mapping[str, tuple[str, Change]]) -> None:
-    """Register the slips of a family, which apply in the same place: by name the sentence of each, and its change."""
+    """Register the slips of a family with the same condition: by name the sentence of each, and its change."""
     for name, (sentence, change) in rows.items():
 
         def own(case: Computation, *found: Any, change: Change = change) -> Iterator[Variant]:
@@ -300,16 +299,16 @@ def add_slips(decorate: Decorator, rows: Mapping[str, tuple[str, Change]]) -> No
 
 
 def of_stage(stage: str) -> Find:
-    """The node whose function a stage is for, where the plan has it."""
+    """The node of a stage's function, if the plan has it."""
     return lambda case: case.node_of_stage(stage)
 
 
-DIGITS, EVERY_DIGIT = 5, 17  # of a number in a sentence; 17 tell any two apart
-FEW_KEYS = 64  # so many at most may be in tiles of any size
+DIGITS, EVERY_DIGIT = 5, 17  # digits of a number in a sentence; 17 distinguish any two
+FEW_KEYS = 64  # with at most this many keys, tiles may have any size
 
 
 def text_of(number: float) -> str:
-    """A number as a sentence has it.
+    """A number as text for a sentence.
 
     >>> text_of(1.58958), text_of(16.0)
     ('1.5896', '16')
@@ -318,7 +317,7 @@ def text_of(number: float) -> str:
 
 
 def instead_of(number: float, right: float) -> str:
-    """A wrong number and the right one, with as many digits as tell them apart.
+    """A wrong number and the right one, with enough digits to differ.
 
     >>> instead_of(0.5, 0.25), instead_of(0.1250001, 0.125)
     ('0.5 instead of 0.25', '0.1250001 instead of 0.125')
@@ -329,7 +328,7 @@ def instead_of(number: float, right: float) -> str:
 
 
 def tile_sizes(key_count: int) -> Sequence[int]:
-    """Numbers of keys that make two tiles or more: powers of two first, then others, all of them where keys are few."""
+    """Numbers of keys that make two tiles or more: powers of two first, then others, or all if keys are few."""
     powers = (8, 16, 32, 64, 128, 256, 512)
     others = range(1, key_count) if key_count <= FEW_KEYS else (*range(1, 17), *range(24, 129, 8), 192, 384)
     return [size for size in dict.fromkeys((*powers, *others)) if size < key_count]
@@ -342,14 +341,14 @@ def usual_tile_sizes(count: int) -> Sequence[int]:
 
 
 def without(case: Computation, key: str) -> Iterator[Variant]:
-    """The problem without the value of a key, where it has one."""
+    """The problem without a key's value, if it has one."""
     if getattr(case.problem, key) is not None:
         nothing: dict[str, Any] = {key: None}
         yield Variant(replace(case.problem, **nothing))
 
 
 def evaluate_names(plan: Plan, problem: ProblemSpec, names: Iterable[str], precision: Precision) -> dict[str, Array]:
-    """The values of results or steps, and of those that they need, by the dense engine, which computes in a type."""
+    """The values of results or steps, and of the steps before them, by the dense engine in a type."""
     resolved = {plan.resolve(name) for name in names}
     needed = plan.needed_for({plan.by_name[name].tapped_from or name for name in resolved})
     engine = DenseEngine(plan, problem, precision)
@@ -358,7 +357,7 @@ def evaluate_names(plan: Plan, problem: ProblemSpec, names: Iterable[str], preci
 
 
 def _ordered(by_name: Mapping[str, Node]) -> tuple[Node, ...]:
-    """The nodes, each after those that it reads, otherwise in the order that they had."""
+    """The nodes, each after its inputs, otherwise in their original order."""
     done: dict[str, Node] = {}
 
     def add(nodes: Iterable[Node]) -> None:

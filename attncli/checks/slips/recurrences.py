@@ -1,4 +1,4 @@
-"""Slips of recurrences: decay, corrections, the state that is carried over, and the features of queries and keys."""
+"""Slips of recurrences: decay, corrections, the carried state, and the features of queries and keys."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -30,11 +30,11 @@ from attncli.problem.spec import ProblemSpec
 A_DECAY = "a recurrence has a decay"
 A_DELTA_RULE = "a recurrence has a delta rule"
 
-Step = Callable[[Tokens], tuple[Array, Array]]  # of one token: what it reads, and the state after it
+Step = Callable[[Tokens], tuple[Array, Array]]  # for one token: its reading, and the state after it
 
 
 def recurrence_node(case: Computation, reads: Sequence[str] = ()) -> Node | None:
-    """The node of a recurrence of ours that reads these arrays; None elsewhere."""
+    """The node of a built-in recurrence that reads these arrays; otherwise None."""
     node = case.node_of_stage("recurrence")
     if node is None or node.record is None or not node.record.is_built_in or not {*reads} <= {*node.inputs}:
         return None
@@ -42,7 +42,7 @@ def recurrence_node(case: Computation, reads: Sequence[str] = ()) -> Node | None
 
 
 def _step_slip(applies_where: str, *reads: str) -> Callable[[Step], Step]:
-    """A decorator: each token does what the function says, whose name and docstring are those of a slip.
+    """A decorator: the function defines each token's step; its name and docstring are the slip's.
 
     The recurrence `reads` some arrays.
     """
@@ -61,7 +61,7 @@ def _step_slip(applies_where: str, *reads: str) -> Callable[[Step], Step]:
 def _with_states(
     case: Computation, run: Callable[..., tuple[Array, Array]], *reads: str, sentence: str = "", **options: Any
 ) -> Iterator[Variant]:
-    """The plan whose readings and last state are those of another recurrence of the same tokens."""
+    """The plan whose readings and last state come from another recurrence of the same tokens."""
     node = recurrence_node(case, reads)
     if node is None:
         return
@@ -83,7 +83,7 @@ def _readings(
     wrong: str | None = None,
     **arrays: Array,
 ) -> Array:
-    """What the tokens read by another recurrence."""
+    """The tokens' readings by another recurrence."""
     more = {name: value for name, value in (("step", step), ("size", size), ("wrong", wrong)) if value is not None}
 
     def read(tokens: Tokens) -> Array:
@@ -118,17 +118,17 @@ def _step_by_step(tokens: Tokens, *, step: Step) -> tuple[Array, Array]:
 
 
 def _kept(token: Tokens) -> Array:
-    """The state that decayed."""
+    """The state after decay."""
     return token.state if token.decay is None else np.exp(token.decay).mT * token.state
 
 
 def _written(token: Tokens, state: Array) -> Array:
-    """What is written, by a delta rule the part of the difference from what this state has for the key."""
+    """The written vector; a delta rule first subtracts the state's reading for the key."""
     return token.value if token.beta is None else token.beta * (token.value - token.key @ state)
 
 
 def _after(token: Tokens, kept: Array, written: Array) -> tuple[Array, Array]:
-    """The reading of the state in which this was written, and that state."""
+    """The reading of the state after this write, and that state."""
     state = kept + token.key.mT @ written
     return token.query @ state, state
 
@@ -240,14 +240,14 @@ def _chunks_from_past(tokens: Tokens, *, size: int) -> tuple[Array, Array]:
 
 
 def _in_chunks(x: Array, size: int) -> Array:
-    """Rows [… n x] with an axis of chunks, [… chunks size x]; tokens of zeros, which write nothing, fill the last."""
+    """Rows [… n x] with an axis of chunks, [… chunks size x]; zero tokens, which write nothing, fill the last."""
     *leading, count, features = x.shape
     rows = np.zeros((*leading, -count % size, features), x.dtype)
     return np.concatenate([x, rows], axis=-2).reshape(*leading, -1, size, features)
 
 
 def _chunks_from_zeros(tokens: Tokens, *, size: int) -> tuple[Array, Array]:
-    """The readings and the last state of chunks of which the first one alone begins with the state before it."""
+    """The readings and the last state of chunks; only the first one begins with the state before it."""
     count = tokens.key.shape[-2]
     first = in_chunks(tokens.part(slice(0, size), tokens.state), CHUNK)
     if count <= size:
@@ -327,7 +327,7 @@ def state_transposed(case: Computation) -> Iterator[Variant]:
 def _read_transposed(token: Tokens) -> tuple[Array, Array]:
     kept = _kept(token)
     state = _after(token, kept, _written(token, kept))[1]
-    is_square = state.shape[-2] == state.shape[-1]  # not the sums of the keys
+    is_square = state.shape[-2] == state.shape[-1]  # without the sums of the keys
     return token.query @ (state.mT if is_square else state), state
 
 
@@ -365,7 +365,7 @@ def feature_map_eps(case: Computation, recurrence: Operator, number: float) -> I
 
 
 def _with_parameters(problem: ProblemSpec, name: str, sentence: str = "", **given: Any) -> Iterator[Variant]:
-    """The problem whose recurrence has other parameters, where one is among those that it has."""
+    """The problem whose recurrence has other parameters, if it has one of them."""
     recurrence = problem.recurrence
     if recurrence is not None and recurrence.record.is_built_in and name in recurrence.parameters:
         changed: dict[str, Any] = {"recurrence": Operator(recurrence.record, {**recurrence.given, **given})}

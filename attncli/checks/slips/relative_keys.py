@@ -19,13 +19,13 @@ VECTORS = "queries are multiplied by vectors of distances"
 
 
 def _node(case: Computation, function: Any = None) -> Node | None:
-    """The node of the terms of positions, where a function computes it; without one whatever does."""
+    """The node of the position terms that a function computes; without a function, any."""
     node = case.node("relative_scores")
     return node if node is not None and function in (None, node.function) else None
 
 
 def _with_parameters(case: Computation, **changed: Any) -> Iterator[Variant]:
-    """The problem whose position scheme has other parameters, None for none, and the scale that it has now."""
+    """The problem whose position scheme has other parameters, None for none, and its present scale."""
     position = case.problem.position
     if position is not None:
         given = {name: value for name, value in {**position.given, **changed}.items() if value is not None}
@@ -36,7 +36,7 @@ def _with_parameters(case: Computation, **changed: Any) -> Iterator[Variant]:
 def _at_distances(
     query_positions: Array, key_positions: Array, *, of: str, shift: int, sign: int, **more: Any
 ) -> Array:
-    """The terms of a position scheme, of shifted distances or of their negatives."""
+    """The terms of a position scheme at shifted distances, or at their negatives."""
     positions = {"query_positions": sign * query_positions + shift, "key_positions": sign * key_positions}
     terms: Array = look_up("position", of).function(**positions, **more)
     return terms
@@ -52,13 +52,11 @@ def _with_distances(case: Computation, shift: int, sign: int) -> Iterator[Varian
 
 @plan_slip(VECTORS)
 def relative_shift(case: Computation) -> Iterator[Variant]:
-    """The vector of a distance is that of the next one: the shift of the table of relative positions is off by one."""
+    """Each distance has the vector of the next one: the shift of the table of relative positions is off by one."""
     for shift in (1, -1):
         for variant in _with_distances(case, shift, 1):
             what = "one more" if shift > 0 else "one less"
-            yield Variant(
-                variant.changed, f"The vectors are those of {what} than the distance: the shift is off by one."
-            )
+            yield Variant(variant.changed, f"Each distance has the vector of {what}: the shift is off by one.")
 
 
 @plan_slip(VECTORS)
@@ -78,7 +76,7 @@ def relative_biases_exchanged(case: Computation) -> Iterator[Variant]:
 
 @problem_slip("there are positions of Transformer-XL, with u or v")
 def no_relative_bias(case: Computation) -> Iterator[Variant]:
-    """A bias of Transformer-XL is left out: u, that of the content, or v, that of the positions."""
+    """A bias of Transformer-XL is left out: u, for the content, or v, for the positions."""
     position = case.problem.position
     if position is not None and position.record.function is transformer_xl:
         for name, symbol in (("content_bias", "u, that of the content"), ("position_bias", "v, that of the positions")):
@@ -113,19 +111,19 @@ def scale_without_terms(case: Computation) -> Iterator[Variant]:
 
 
 def _p2c_node(case: Computation) -> Node | None:
-    """The node of the terms of disentangled positions, where position to content is one of them."""
+    """The node of the terms of disentangled positions, if position to content is one of them."""
     node = _node(case, disentangled)
     return node if node is not None and node.options["terms"] != "c2p" else None
 
 
 def _square_p2c_node(case: Computation) -> Node | None:
-    """The same where there are as many queries as keys."""
+    """The same, if there are as many queries as keys."""
     return _p2c_node(case) if case.plan.pair_axes[-1].length == case.plan.pair_axes[-2].length else None
 
 
 @function_slip("there are disentangled positions, with position to content", _p2c_node)
 def p2c_reversed(*, query_positions: Array, key_positions: Array, terms: str, **more: Any) -> Array:
-    """Position to content has the query of the distance j − i, δ(j, i), in place of that of i − j."""
+    """Position to content has the query of the distance j − i, δ(j, i), instead of i − j."""
     changed = disentangled(query_positions=-query_positions, key_positions=-key_positions, **more, terms="p2c")
     return _terms(changed, terms, query_positions=query_positions, key_positions=key_positions, **more)
 
@@ -134,10 +132,10 @@ def p2c_reversed(*, query_positions: Array, key_positions: Array, terms: str, **
     "there are disentangled positions, with position to content, and as many queries as keys", _square_p2c_node
 )
 def p2c_not_transposed(*, terms: str, **more: Any) -> Array:
-    """Position to content is not transposed: the key of the query's number is multiplied, and not that of the key's."""
+    """Position to content is not transposed: it multiplies the key with the query's number, not with its own."""
     return _terms(disentangled(**more, terms="p2c").mT, terms, **more)
 
 
 def _terms(changed: Array, terms: str, **more: Any) -> Array:
-    """The terms of disentangled positions, of which that of position to content is changed."""
+    """The terms of disentangled positions, with a changed position-to-content term."""
     return changed if terms == "p2c" else disentangled(**more, terms="c2p") + changed

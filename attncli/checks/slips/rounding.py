@@ -1,4 +1,4 @@
-"""Slips of rounding: steps that are rounded before they are used, and computation in half precision."""
+"""Slips of rounding: steps rounded before their use, and computation in half precision."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -16,8 +16,8 @@ from attncli.problem.spec import FIELDS
 
 DECIMALS = (4, 3, 2, 1)
 LARGE = 8  # the size of scores and of their exponentials
-DROPPED = 2**13 - 1  # the bits of float32 that TF32 does not have
-LARGEST_POWER = 80.0  # whose exponential float32 holds
+DROPPED = 2**13 - 1  # the bits of float32 that TF32 lacks
+LARGEST_POWER = 80.0  # float32 holds its exponential
 
 
 @plan_slip("there are weights, in a type that holds so many decimals")
@@ -43,7 +43,7 @@ def exponentials_rounded(case: Computation, node: Node) -> Iterator[Variant]:
 
 @problem_slip("the numbers are of a wider type than float16 and bfloat16, and the inputs are none of these")
 def inputs_rounded(case: Computation) -> Iterator[Variant]:
-    """The inputs are rounded to half precision, as tensor cores take them, and what follows is not."""
+    """The inputs are rounded to half precision, as tensor cores take them, and later steps are not."""
     values = {name: getattr(case.problem, name) for name in FIELDS}
     arrays = {name: x for name, x in values.items() if isinstance(x, np.ndarray) and x.dtype.kind == "f"}
     for dtype in half_types(case):
@@ -55,7 +55,7 @@ def inputs_rounded(case: Computation) -> Iterator[Variant]:
 
 @plan_slip("the numbers are of float32 or wider", is_paired=False, is_rounding=True)
 def tf32_products(case: Computation) -> Iterator[Variant]:
-    """Both products are computed in TF32: what they multiply is rounded to 10 binary digits after the first."""
+    """Both products are computed in TF32: their factors are rounded to 10 binary digits after the first."""
     score, context = case.node_of_stage("score"), case.node("context")
     if not half_types(case) or score is None or context is None:
         return
@@ -85,7 +85,7 @@ def weights_in_half(case: Computation, context: Node) -> Iterator[Variant]:
             case.with_changed_value(name, to_type, options=options),
             f"The weights are rounded to {dtype} before they are multiplied by the values.",
         )
-        if node is not None and node.name == name and dtype in HALF:  # others are of a slip with a factor
+        if node is not None and node.name == name and dtype in HALF:  # another slip, with a factor, has the others
             yield Variant(
                 case.with_function(name, _softmax_of_half_exponentials, **options),
                 f"The exponentials are rounded to {dtype} for their product with the values, and not in their sum.",
@@ -112,7 +112,7 @@ def rope_angles_rounded(case: Computation) -> Iterator[Variant]:
 
 
 def _with_rounded_rope(case: Computation, sentence: str, **rounded: bool) -> Iterator[Variant]:
-    """The plan in which some of what rope computes is rounded to each of the half types."""
+    """The plan that rounds some of rope's quantities to each of the half types."""
     nodes = [node for node in case.plan.nodes if node.function is rope]
     if nodes and not any(_has_axes(case.plan, node) for node in nodes):
         for dtype in half_types(case):
@@ -146,7 +146,7 @@ def half_precision(case: Computation) -> Iterator[Variant]:
 
 
 def half_types(case: Computation) -> Sequence[str]:
-    """The half types, where the numbers are of a wider one."""
+    """The half types, if the numbers have a wider one."""
     return () if case.dtype in HALF or case.problem.dtype in HALF else HALF
 
 
@@ -166,9 +166,9 @@ def _rounded(case: Computation, name: str, size: int) -> Iterator[Variant]:
 
 
 def _decimals(case: Computation, size: int) -> list[int]:
-    """The numbers of decimals to round to, without those to which the type rounds numbers of a size anyhow.
+    """The decimals to round to, except those to which the type itself rounds numbers of a size.
 
-    None in half precision where the numbers are of a wider type: both errors together would explain much else.
+    None in half precision if the numbers are wider: both errors together would explain too much.
     """
     if case.problem.precision.epsilon > Precision(case.dtype).epsilon:
         return []
@@ -176,7 +176,7 @@ def _decimals(case: Computation, size: int) -> list[int]:
 
 
 def softmax_of_rounded(scores: Array, *, decimals: int, temperature: float = 1.0) -> Array:
-    """Exponentials, of which no maximum is subtracted where they do not overflow, rounded and divided by their sum."""
+    """Rounded exponentials divided by their sum; no maximum is subtracted unless they overflow."""
     powers = scores / temperature
     exponentials = np.round(np.exp(powers - np.maximum(finite_max(powers) - LARGEST_POWER, 0)), decimals)
     total = exponentials.sum(axis=-1, keepdims=True)
@@ -199,7 +199,7 @@ def _to_tf32(x: Array) -> Array:
 
 
 def _softmax_of_half_exponentials(scores: Array, *, dtype: str, temperature: float = 1.0) -> Array:
-    """Rounded exponentials divided by the sum of those that are not rounded."""
+    """Rounded exponentials divided by the sum of the exact ones."""
     powers = scores / temperature
     exponentials = np.exp(powers - finite_max(powers))
     return safe_divide(to_type(exponentials, dtype=dtype), exponentials.sum(axis=-1, keepdims=True))
@@ -208,7 +208,7 @@ def _softmax_of_half_exponentials(scores: Array, *, dtype: str, temperature: flo
 def _rope_rounded(
     x: Array, positions: Array, *, dtype: str, rounded: Mapping[str, bool], interleaved: bool, **others: Any
 ) -> Array:
-    """Rope of which positions, frequencies, angles or sines are rounded to a type."""
+    """Rope with positions, frequencies, angles or sines rounded to a type."""
 
     def as_type(name: str, numbers: Array) -> Array:
         return to_type(numbers, dtype=dtype) if rounded.get(name) else numbers

@@ -1,4 +1,4 @@
-"""Slips of rows: of keys and values that are empty, stale or in another page, and of the results of queries."""
+"""Slips of rows: keys and values that are empty, stale or in another page, and permuted results of queries."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,24 +12,24 @@ from attncli.checks.slips.softmax import softmax_node
 from attncli.checks.slips.tiles import added, reads_of_context
 from attncli.plan.graph import Node
 
-MAX_KEYS, MAX_EMPTY = 512, 128  # among which empty rows are looked for, and how many there may be
-MAX_QUERIES = 512  # whose results may be those of others
+MAX_KEYS, MAX_EMPTY = 512, 128  # rows to search for empty ones, and how many there may be
+MAX_QUERIES = 512  # rows whose results may be others'
 PAGES = (8, 16, 32, 64, 128)
-FEW_ROWS, FEW_FEATURES, MANY_FEATURES = 12, 8, 32  # that a solution is looked for in
+FEW_ROWS, FEW_FEATURES, MANY_FEATURES = 12, 8, 32  # rows and features in which to look for a solution
 MAX_PAGES = 128
-FEW_NAMED = 6  # rows that a sentence has
+FEW_NAMED = 6  # rows that a sentence names
 BOTH = ("key", "value")
-NEAR = 0.05  # of the right computation's distance, from which a solution is worth a try
+NEAR = 0.05  # share of the right computation's distance below which a solution is worth a try
 STALE = (1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 128, 256)
 STALE_ROWS = FittedNumber("rows", lambda case: [rows for rows in STALE if 2 * rows <= case.key_count], is_whole=True)
 
 
 @dataclass(frozen=True)
 class _Sums:
-    """What is known of some rows of queries [r]: their scores, the values that they sum, and what is expected.
+    """The known facts about some rows of queries [r]: scores, values to sum, and expected numbers.
 
-    `scores` are [r m], with the mask, `empty` those of keys of 0; `content` is what keys make of them, and `slots` what
-    is added by the positions of keys, such as the mask. `values` are [r m e], `found` and `own` [r e].
+    `scores` are [r m], with the mask, `empty` the scores of zero keys; `content` is the keys' contribution, and `slots`
+    the contribution of the keys' positions, such as the mask. `values` are [r m e], `found` and `own` [r e].
     """
 
     scores: Array
@@ -42,17 +42,17 @@ class _Sums:
 
     @property
     def largest(self) -> Array:
-        """What is subtracted from the scores of each row [r 1]."""
+        """The number subtracted from the scores of each row [r 1]."""
         largest = np.maximum(self.scores, self.empty).max(axis=-1, keepdims=True)
         return np.where(np.isfinite(largest), largest, 0)
 
     @property
     def powers(self) -> tuple[Array, Array]:
-        """The exponentials of the scores and of those of empty keys."""
+        """The exponentials of the scores and of the empty keys' scores."""
         return np.exp(self.scores - self.largest), np.exp(self.empty - self.largest)
 
     def distance(self, output: Array) -> Array:
-        """The sums of squares of what is expected minus outputs [… r e], by what is right."""
+        """The squared distance of expected numbers from outputs [… r e], relative to the right outputs."""
         right = float(((self.own - self.found) ** 2).sum()) or 1.0
         with np.errstate(all="ignore"):
             distances: Array = ((output - self.found) ** 2).sum(axis=(-2, -1)) / right
@@ -60,7 +60,7 @@ class _Sums:
 
 
 def _sums(case: Computation, expected: Mapping[str, Array]) -> _Sums | None:
-    """The sums of a few rows, those that differ most from what is expected; None where they can't be told."""
+    """The sums of a few rows, those farthest from the expected numbers; None if they are unknown."""
     found, context, score = expected_context(case, expected), reads_of_context(case), case.node_of_stage("score")
     if found is None or context is None or score is None or "key" not in score.inputs:
         return None
@@ -87,10 +87,10 @@ def _sums(case: Computation, expected: Mapping[str, Array]) -> _Sums | None:
 
 
 def range_of_rows(case: Computation, expected: Mapping[str, Array], kinds: Sequence[str]) -> Iterator[tuple[int, ...]]:
-    """The first and the number of some rows that do not give what they should, of each of some kinds.
+    """The first index and the count of wrong rows, for each of some kinds.
 
-    Their keys and values are 0 (`empty`), their values alone (`valueless`), they are left out (`missing`), or read
-    twice (`twice`).
+    Their keys and values are 0 (`empty`), only their values are (`valueless`), they are left out (`missing`), or
+    read twice (`twice`).
     """
     keys = case.key_count
     sums = _sums(case, expected) if 1 < keys <= MAX_KEYS else None
@@ -160,7 +160,7 @@ def keys_left_out(case: Computation, weights: Node, number: Sequence[int]) -> It
 
 
 def _emptied(x: Array, *, first: int, count: int | None) -> Array:
-    """Rows of which some are 0, or all from the first on."""
+    """Rows, some of which are 0, or all from the first on."""
     emptied = np.array(x)
     emptied[..., first : None if count is None else first + count, :] = 0
     return emptied
@@ -168,21 +168,21 @@ def _emptied(x: Array, *, first: int, count: int | None) -> Array:
 
 @plan_slip("there are several keys and values", number=STALE_ROWS)
 def rows_stale(case: Computation, number: int) -> Iterator[Variant]:
-    """The last rows of the values, or of keys and values, are still those of the block before."""
+    """The last rows of the values, or of keys and values, still belong to the block before."""
     rows, are_those = ("row", "is the one") if number == 1 else (f"{number} rows", "are those")
     for changed, what in with_changed_rows(case, (["value"], BOTH), _repeated, rows=number):
         yield Variant(changed, f"The last {rows} of the {what} {are_those} before: a block is stale.")
 
 
 def _repeated(x: Array, *, rows: int) -> Array:
-    """Rows of which the last ones are those before them."""
+    """Rows whose last ones repeat those before them."""
     return np.concatenate([x[..., :-rows, :], x[..., -2 * rows : -rows, :]], axis=-2)
 
 
 def _page_pairs(
     case: Computation, expected: Mapping[str, Array], change: Callable[[Array], Array]
 ) -> Iterator[tuple[int, ...]]:
-    """The tokens of a page, and two pages that are exchanged, or of which the first is replaced by the other."""
+    """The tokens of a page, and two exchanged pages, or a page and the one that replaces it."""
     sums = _sums(case, expected)
     if sums is None:
         return
@@ -220,12 +220,12 @@ def _with_pages(sums: _Sums, tokens: int, count: int, change: Callable[[Array], 
 
 
 def _replacing(of_pages: Array) -> Array:
-    """How a sum changes where i has what j has."""
+    """How a sum changes if i has the content of j."""
     return np.asarray(of_pages - np.einsum("ii...->i...", of_pages)[:, None])
 
 
 def _exchanging(of_pages: Array) -> Array:
-    """How a sum changes where i has what j had and the reverse, from what each slot i has with the content of j."""
+    """How a sum changes if i and j exchange contents, from each slot i with the content of j."""
     own = np.einsum("ii...->i...", of_pages)
     change: Array = of_pages + of_pages.swapaxes(0, 1) - own[:, None] - own[None]
     return change
@@ -255,7 +255,7 @@ def page_of_another(case: Computation, number: Sequence[int]) -> Iterator[Varian
 
 
 def _exchanged(x: Array, *, pages: Sequence[int], is_both: bool = True) -> Array:
-    """Rows of which two pages are exchanged, or the first one is replaced by the other."""
+    """Rows with two pages exchanged, or with the first one replaced by the other."""
     tokens, *both = pages
     one, other = (slice(page * tokens, (page + 1) * tokens) for page in both)
     exchanged = np.array(x)
@@ -266,9 +266,9 @@ def _exchanged(x: Array, *, pages: Sequence[int], is_both: bool = True) -> Array
 
 
 def _order_of_values(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
-    """The key whose value each key has, from the values with which the weights give what is expected of one head.
+    """The key whose value each key has, from the values with which the weights give one head's expected numbers.
 
-    Not where values are shifted or two pages exchanged, of which there are other slips.
+    Not for shifted values or two exchanged pages, which other slips cover.
     """
     found, context = expected_context(case, expected), reads_of_context(case)
     if found is None or context is None or found.shape != context.shape or not np.isfinite(found).all():
@@ -302,15 +302,15 @@ def _is_shift_or_exchange(order: Array) -> bool:
     number=FittedNumber("keys", solve=_order_of_values),
 )
 def values_permuted(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
-    """The values are those of other keys, in another order."""
+    """The values belong to other keys, in another order."""
     name = read_rows(case).get("value", "")
     if name in case.plan.by_name and case.plan.by_name[name].shape[-2] == len(number):
         changed = case.with_changed_value(name, _rows_of, options={"rows": tuple(number)})
-        yield Variant(changed, f"The values are those of other keys: {others_of(number, FEW_NAMED)}.")
+        yield Variant(changed, f"The values belong to other keys: {others_of(number, FEW_NAMED)}.")
 
 
 def _rows_read(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
-    """The row whose result each row has, where every row has that of one, and not all their own."""
+    """The row whose result each row has, if every row has one's, and not all their own."""
     found, context = expected_context(case, expected), case.node("context")
     if found is None or context is None or not 1 < found.shape[-2] <= MAX_QUERIES or not np.isfinite(found).all():
         return
@@ -334,11 +334,11 @@ def _rows_read(case: Computation, expected: Mapping[str, Array]) -> Iterator[tup
     number=FittedNumber("rows", solve=_rows_read),
 )
 def rows_permuted(case: Computation, context: Node, number: Sequence[int]) -> Iterator[Variant]:
-    """The results of queries are those of others, such as of the row before."""
+    """The results of queries belong to others, such as the row before."""
     if context.shape[-2] != len(number):
         return
     changed = case.with_changed_value("context", _rows_of, options={"rows": tuple(number)})
-    yield Variant(changed, f"The results of queries are those of others: row {others_of(number, FEW_NAMED)}.")
+    yield Variant(changed, f"The results of queries belong to others: row {others_of(number, FEW_NAMED)}.")
 
 
 def _rows_of(x: Array, *, rows: Sequence[int]) -> Array:

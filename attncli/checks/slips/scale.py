@@ -1,4 +1,4 @@
-"""Slips of the scales of scores and queries: forgotten, applied twice, or another one."""
+"""Slips of the scales of scores and queries: forgotten, applied twice, or a different one."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,7 +17,7 @@ MSCALE = "the scale is 1/√d times the square of mscale, of the mscale_all_dim 
 
 
 def own_scale(problem: ProblemSpec) -> float | None:
-    """What the scores, or a recurrence's queries, are multiplied by: the problem's scale or 1/√d; None of neither."""
+    """The factor on the scores, or on a recurrence's queries: the problem's scale or 1/√d; None without either."""
     if not _reads_scale(problem):
         return None
     if problem.scale is not None or problem.score.record.unscaled is None or "d" not in problem.lengths:
@@ -26,20 +26,20 @@ def own_scale(problem: ProblemSpec) -> float | None:
 
 
 def _reads_scale(problem: ProblemSpec) -> bool:
-    """Whether there are scores, or a recurrence with a scale, which does not divide what is read by another reading."""
+    """Whether there are scores, or a recurrence with a scale that does not divide one reading by another."""
     recurrence = problem.recurrence
     return recurrence is None or ("scale" in recurrence.record.arguments and not recurrence.parameters.get("normalize"))
 
 
 def _with_scale(case: Computation, scale: float, end: str = "") -> Iterator[Variant]:
-    """The problem with another scale, unless it has that one; `end` is that of a recurrence's sentence."""
+    """The problem with another scale, unless it is the same; `end` completes a recurrence's sentence."""
     if scale != own_scale(case.problem):
         sentence = "" if case.problem.recurrence is None else f"What queries read from the state is {end}."
         yield Variant(replace(case.problem, scale=scale), sentence)
 
 
 def _divides_by_root(problem: ProblemSpec) -> bool:
-    """Whether the scores are those of a score that is divided by √d."""
+    """Whether the score function divides by √d."""
     return _reads_scale(problem) and problem.score.record.unscaled is not None and problem.lengths.get("d", 1) > 1
 
 
@@ -104,7 +104,7 @@ def scaled_anyway(case: Computation) -> Iterator[Variant]:
         yield from _with_scale(case, root)
     elif problem.scale is not None:
         for other, what in ((root, "instead of multiplied by"), (scale * root, "and multiplied by")):
-            if other == root and _mscale(problem) is not None:  # which no_mscale names
+            if other == root and _mscale(problem) is not None:  # no_mscale names it
                 continue
             for variant in _with_scale(case, other):
                 sentence = f"The scores are divided by √d {what} the scale, {format_value(scale)}."
@@ -113,7 +113,7 @@ def scaled_anyway(case: Computation) -> Iterator[Variant]:
 
 @problem_slip("there are several heads, and the scores are divided by √d", needs_all="h")
 def scale_by_model_width(case: Computation) -> Iterator[Variant]:
-    """The scores are divided by the root of the features of all heads together instead of those of one head."""
+    """The scores are divided by the root of the features of all heads together instead of one head's."""
     heads = case.problem.leading.heads
     if heads > 1 and _divides_by_root(case.problem):
         end = "divided by the root of the features of all heads together"
@@ -128,7 +128,7 @@ def no_query_scale(case: Computation) -> Iterator[Variant]:
 
 @problem_slip("keys are made of a latent, and the scores are divided by √d")
 def scale_of_latent(case: Computation) -> Iterator[Variant]:
-    """The scores are divided by the root of another width than that of a whole query."""
+    """The scores are divided by the root of another width than a whole query's."""
     problem, scale = case.problem, own_scale(case.problem)
     latent, shared = (problem.lengths.get(letter) for letter in "λρ")
     if latent is None or scale is None or not _divides_by_root(problem):
@@ -146,7 +146,7 @@ def scale_of_latent(case: Computation) -> Iterator[Variant]:
 
 
 def _mscale(problem: ProblemSpec) -> float | None:
-    """YaRN's mscale, of the mscale_all_dim of rope's scaling, where the scale is 1/√d times its square."""
+    """YaRN's mscale, from mscale_all_dim in rope's scaling, if the scale is 1/√d times its square."""
     position, features = problem.position, problem.lengths.get("d")
     scaling = None if position is None else position.parameters.get("scaling")
     if problem.scale is None or features is None or not isinstance(scaling, RopeScaling):

@@ -111,12 +111,12 @@ def features_left_out(case: Computation, score: Node, number: int) -> Iterator[V
 
 
 def _first_features(x: Array, *, count: int) -> Array:
-    """Rows of which all features after the first ones are 0."""
+    """Rows whose features after the first ones are 0."""
     return np.where(np.arange(x.shape[-1]) < count, x, 0)
 
 
 def biases_of(case: Computation) -> list[str]:
-    """The nodes of what is added to the scores; a bias of 0 and −∞ alone is a mask, and adds nothing."""
+    """The nodes of added terms of the scores; a bias of only 0 and −∞ is a mask, and adds nothing."""
     bias = case.problem.bias
     adds = bias is not None and bool((np.isfinite(bias) & (bias != 0)).any())
     return [name for name in ("position_bias", *(["bias"] if adds else [])) if name in case.plan.by_name]

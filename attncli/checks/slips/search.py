@@ -1,10 +1,10 @@
-"""The search for slips: attempts with slips in them, and which of them explain numbers or would go unnoticed."""
+"""The search for slips: attempts with slips, and which of them explain numbers or would go unnoticed."""
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from itertools import islice
+from itertools import chain, islice
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
@@ -29,15 +29,15 @@ from attncli.problem.spec import ProblemSpec
 
 
 class KnownValues:
-    """The values of the right computation, for attempts to start from: they compute what a slip changes and no more."""
+    """The values of the right computation; an attempt starts from them and computes only changed steps."""
 
     def __init__(self) -> None:
-        self._numbers: dict[Hashable, int] = {}  # of each computation that was met
-        self._arrays: list[Array] = []  # those whose ids are in `_numbers`, so that no other array gets these ids
+        self._numbers: dict[Hashable, int] = {}  # for each known computation
+        self._arrays: list[Array] = []  # keeps the arrays in `_numbers` alive, so that no other array gets their ids
         self._values: dict[int, Array] = {}
 
     def numbers(self, problem: ProblemSpec, plan: Plan) -> Mapping[str, int]:
-        """A number for each node; nodes of the same number, in whatever plan, have the same value."""
+        """A number for each node; nodes with the same number, in any plan, have the same value."""
         numbers: dict[str, int] = {}
 
         def number_of(node: Node) -> int:
@@ -57,7 +57,7 @@ class KnownValues:
         return numbers
 
     def _source(self, problem: ProblemSpec, node: Node) -> int | None:
-        """A number for the array of an input; None for what is computed."""
+        """A number for an input's array; None for a computed node."""
         if not node.is_input:
             return None
         array = input_array(node, problem)
@@ -69,17 +69,17 @@ class KnownValues:
         self._values.update({numbers[name]: value for name, value in values.items()})
 
     def of(self, numbers: Mapping[str, int]) -> dict[str, Array]:
-        """The values that are known of nodes."""
+        """The known values of nodes."""
         return {name: self._values[number] for name, number in numbers.items() if number in self._values}
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """A computation with slips in it, in the order in which they were made; without any it is the right one.
+    """A computation with slips, in the order in which they were made; without slips it is the right one.
 
-    `problem` and `plan` are what an engine runs, `sentences` say what is done wrong, by each slip. `dtype` is the type
-    of the numbers that are checked; `problem` may be computed in another. `part` says which queries, batch items and
-    heads of the problem that is checked are computed. `numbers` has that of each slip, None of one without.
+    An engine runs `problem` and `plan`; `sentences` describe the mistake of each slip. `dtype` is the type of the
+    checked numbers; `problem` may be computed in another. `part` selects the computed queries, batch items and heads.
+    `numbers` has each slip's number, None without one.
     """
 
     slips: tuple[str, ...]
@@ -90,10 +90,10 @@ class Attempt:
     part: Part = ALL
     known: KnownValues = field(default_factory=KnownValues, compare=False, repr=False)
     numbers: tuple[Number | None, ...] = ()
-    remark: str = ""  # what number people know a number as
+    remark: str = ""  # the name of a well-known number
     is_confirmation: bool = False  # whether another part is explained already
-    on_demand: tuple[str, ...] = ()  # what is checked and computed where it is selected: gradients, and on demand
-    bound: str = ""  # which other numbers fit as well, where its number is not determined
+    on_demand: tuple[str, ...] = ()  # checked names that are computed on request: gradients, and on demand
+    bound: str = ""  # other numbers that fit as well, if its number is not determined
 
     @property
     def computation(self) -> Computation:
@@ -102,7 +102,7 @@ class Attempt:
 
     @property
     def parameters(self) -> Mapping[str, Number]:
-        """The numbers that were found, by their names; none where others fit as well."""
+        """The fitted numbers, by name; none if others fit as well."""
         if self.bound:
             return {}
         pairs = zip((SLIPS[name].number for name in self.slips), self.numbers, strict=True)
@@ -110,7 +110,7 @@ class Attempt:
 
     @property
     def is_fitted(self) -> bool:
-        """Whether a number in it was found by a search among all numbers, not among a few."""
+        """Whether one of its numbers was searched among all numbers, not among a few."""
         fitted = (SLIPS[name].number for name in self.slips)
         return any(
             number is not None and not number.is_whole and found not in number.usual
@@ -124,29 +124,29 @@ class Attempt:
 
     @property
     def sentence(self) -> str:
-        """What is done wrong."""
+        """The description of the mistake."""
         sentence, remarks = " ".join(self.sentences), ", ".join(filter(None, (self.remark, self.bound)))
         return f"{sentence.removesuffix('.')} ({remarks})." if remarks else sentence
 
     @cached_property
     def node_numbers(self) -> Mapping[str, int]:
-        """The number of each node's computation: those of the same number have the same value."""
+        """The number of each node's computation: equal numbers mean equal values."""
         return self.known.numbers(self.problem, self.plan)
 
     @property
     def result_numbers(self) -> Mapping[str, int]:
-        """The number of the computation of each result, of gradients of those that are checked."""
+        """The number of each result's computation, including checked gradients."""
         plan = self.plan
         forward = {result: name for result, name in plan.results.items() if plan.by_name[name].stage != GRADIENT}
         checked = {name: found for name in self.on_demand if (found := plan.find(name)) is not None}
         return {result: self.node_numbers[name] for result, name in (forward | checked).items()}
 
     def known_values(self) -> dict[str, Array]:
-        """The values that are known of its nodes."""
+        """The known values of its nodes."""
         return self.known.of(self.node_numbers)
 
     def compute_known_values(self) -> None:
-        """Compute all steps of the attempt, for those that are made from it to start from."""
+        """Compute all steps of the attempt, as a start for attempts derived from it."""
         engine = DenseEngine(self.plan, self.problem, self.problem.precision)
         engine.run(self.plan.nodes)
         self.known.keep(self.node_numbers, engine.values)
@@ -155,23 +155,23 @@ class Attempt:
 def own_attempt(
     problem: ProblemSpec, dtype: str | None = None, part: Part = ALL, on_demand: Sequence[str] = ()
 ) -> Attempt:
-    """The right computation of a part of a problem, with no slip; `dtype` is the type that is checked, if another."""
+    """The right computation of a part of a problem, without slips; `dtype` is the checked type, if another."""
     own = problem_part(problem, part)
     plan, dtype = _plan(own, on_demand), dtype or problem.precision.name
     return Attempt((), (), own, plan, dtype, part, on_demand=tuple(on_demand))
 
 
 def _plan(problem: ProblemSpec, on_demand: Iterable[str]) -> Plan:
-    """The plan of a problem, with those results on demand that it has."""
+    """The plan of a problem, with its results on demand."""
     plan = build_plan(problem)
     return plan.for_results(name for name in on_demand if plan.find(name) is not None)
 
 
 def attempts(problem: ProblemSpec, dtype: str | None = None) -> Iterator[Attempt]:
-    """Every variant of every slip that can be made in a problem, one at a time, in the order of the slips.
+    """Every possible variant of every slip in a problem, one at a time, in the order of the slips.
 
-    A slip that changes no step of the computation can't be made: no scale where d = 1, the mask aligned otherwise where
-    there are as many queries as keys.
+    A slip that changes no step is impossible: no scale if d = 1, another alignment of the mask if there are as many
+    queries as keys.
 
     >>> from attncli.problem.build import build
     >>> problem = build({"query": [[1, 0]], "key": [[1, 0], [0, 1]]})
@@ -183,17 +183,23 @@ def attempts(problem: ProblemSpec, dtype: str | None = None) -> Iterator[Attempt
         yield from with_slip(own, slip)
 
 
-def single_attempts(problem: ProblemSpec, dtype: str, on_demand: tuple[str, ...]) -> Iterator[Attempt]:
-    """Every variant of every slip that can be made in all of a problem, without those that can't be computed."""
+def single_attempts(
+    problem: ProblemSpec, dtype: str, on_demand: tuple[str, ...], *, has_examples: bool = False
+) -> Iterator[Attempt]:
+    """Every possible variant of every slip in a whole problem, except those that fail to compute.
+
+    Slips whose number is found by a search are left out, unless it `has_examples` of them.
+    """
     search = _Search(problem, lambda _: False, DEFAULT_LIMITS, dtype, NO_PRIORITY, on_demand)
-    yield from (attempt for attempt in search.singles() if attempt.part == ALL)
+    made = chain(search.singles(), search.examples() if has_examples else ())
+    yield from (attempt for attempt in made if attempt.part == ALL)
 
 
 def with_slip(attempt: Attempt, slip: Slip, number: Number | None = None) -> Iterator[Attempt]:
-    """The attempt with one more slip in it, in each of its variants; nothing where it can't be made.
+    """The attempt with one more slip, in each of its variants; empty if it is impossible.
 
-    A slip that has a number is made with this one, otherwise with each that is usual. Slips that change the problem
-    are made before those that change the plan.
+    A slip with a number gets this one, otherwise each usual one. Slips that change the problem come before those that
+    change the plan.
     """
     if "n" in slip.needs_all and attempt.problem.only is not None:
         return
@@ -215,7 +221,7 @@ def with_slip(attempt: Attempt, slip: Slip, number: Number | None = None) -> Ite
 
 
 def in_part(attempt: Attempt, problem: ProblemSpec, part: Part) -> Attempt:
-    """The slips of an attempt made in a part of a problem, as far as they can be made there."""
+    """The slips of an attempt, made in a part of a problem as far as possible."""
     own = own_attempt(problem, attempt.dtype, part, attempt.on_demand)
     for name, sentence, number in zip(attempt.slips, attempt.sentences, attempt.numbers, strict=True):
         variants = with_slip(own, SLIPS[name], number)
@@ -225,18 +231,18 @@ def in_part(attempt: Attempt, problem: ProblemSpec, part: Part) -> Attempt:
 
 
 def in_all_parts(attempt: Attempt, problem: ProblemSpec, limits: SearchLimits) -> Iterator[Attempt]:
-    """The slips of an attempt made in the parts that are all of a problem together."""
+    """The slips of an attempt, made in the parts that together are the problem."""
     for part in all_parts(problem, limits, needs_of([attempt])):
         yield in_part(attempt, problem, part)
 
 
 def run_attempt(attempt: Attempt, names: Iterable[str]) -> Mapping[str, Array]:
-    """The values of results and steps in an attempt; those that it does not compute are missing."""
+    """The values of results and steps in an attempt; uncomputed ones are missing."""
     plan = attempt.plan
     nodes = {name: found for name in names if (found := plan.find(name)) is not None}
     needed = plan.needed_for(plan.by_name[node].tapped_from or node for node in nodes.values())
     precision = attempt.problem.precision
-    if attempt.dtype != precision.name:  # a narrower type, whose rounding is larger than that of any sum
+    if attempt.dtype != precision.name:  # a narrower type rounds more than any sum
         precision = replace(precision, adds_at_once=True)
     engine = DenseEngine(plan, attempt.problem, precision)
     engine.values.update({n: value for n, value in attempt.known_values().items() if n in needed})
@@ -244,24 +250,22 @@ def run_attempt(attempt: Attempt, names: Iterable[str]) -> Mapping[str, Array]:
     last_reader = {source: node.name for node in to_compute for source in node.inputs.values()}
     for node in to_compute:
         engine.run([node])
-        for source in node.inputs.values():  # values that nothing reads any more are given up: they may be large
+        for source in node.inputs.values():  # unused values are dropped: they may be large
             if last_reader[source] == node.name and source not in nodes.values():
                 engine.values.pop(source, None)
     return {name: engine.values[node] for name, node in nodes.items()}
 
 
-# Whether what is expected, or the reference, agrees with an attempt, which has a part of the problem's queries, batch
-# items and heads, or all.
+# Whether the expected numbers, or the reference, agree with an attempt at all or some queries, batch items and heads.
 Judge = Callable[[Attempt], bool]
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is expected, for slips with a number to be fitted to it.
+    """The expected numbers, for fitting slips with a number.
 
-    `measure(attempt)` is what an attempt computes minus what is expected, for all numbers of its part, each relative to
-    its like; None where it does not compute them. `expected(part)` has the numbers by the names of results, NaN where
-    none is expected.
+    `measure(attempt)` is computed minus expected numbers, for all numbers of its part, each relative to its like; None
+    if it does not compute them. `expected(part)` has the numbers by result name, NaN where nothing is expected.
     """
 
     measure: Callable[[Attempt], Array | None]
@@ -269,21 +273,21 @@ class Evidence:
 
 
 DEFAULT_LIMITS = SearchLimits()
-FAR = 8.0  # times a number: where that explains what is expected as well, the number is not determined
-MOST_OTHERS = 40  # whole numbers near the one that was found, which may fit as well
-FACTORS = ("scale_factor", "output_factor")  # slips that are fitted together with another one
-FEW_FACTORS = (0.25, 0.6, 1.6, 4.0)  # that are tried first
-MOST_STARTS = 3  # pairs whose factor is looked for
-NEAR_KNOWN = 0.02  # a number that people know is tried where the one that was found is so near
+FAR = 8.0  # factor on a number: if the product also explains the expected numbers, the number is not determined
+MOST_OTHERS = 40  # integers near the found one, which may fit as well
+FACTORS = ("scale_factor", "output_factor")  # slips to fit together with another one
+FEW_FACTORS = (0.25, 0.6, 1.6, 4.0)  # to try first
+MOST_STARTS = 3  # pairs with a factor to look for
+NEAR_KNOWN = 0.02  # relative distance from the found number within which a well-known number is tried
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The attempts that were looked for, the simplest first, how many were made, and which were not and why."""
+    """The attempts found, the simplest first, how many were made, and which were not and why."""
 
     explanations: tuple[Attempt, ...]
     tried_count: int
-    pair_count: int = 0  # of those that were tried, how many are pairs of slips
+    pair_count: int = 0  # pairs of slips among the tried ones
     untried: tuple[str, ...] = ()
 
 
@@ -302,13 +306,12 @@ def explain(
 ) -> SearchResult:
     """The slips that explain numbers: single ones, those with a number, or pairs; the first variant of each.
 
-    `accepts(attempt)` says whether the numbers are those of an attempt. Without `evidence` slips with a number are
-    tried with usual numbers alone. `dtype` is the type of the numbers, where the problem is computed in a wider one;
-    `priority` says where numbers differ; `on_demand` names the results that are compared and computed only where they
-    are selected. A large problem is tried on a part, and what explains that on the whole. Where nothing alone explains
-    the numbers, `skips_pairs` is asked whether pairs are left out; where it `is_backward`, slips of the forward pass
-    are. Numbers that are rounded are named where nothing else explains what is expected. `rank` leaves out explanations
-    that others are much better than.
+    `accepts(attempt)` says whether the numbers equal an attempt's. Without `evidence`, slips with a number are tried
+    with usual numbers alone. `dtype` is the type of the numbers, if the problem is computed in a wider one; `priority`
+    says where numbers differ; `on_demand` names compared results that are computed only on request. A large problem is
+    tried on a part, and an explanation of it on the whole. If nothing alone explains the numbers, `skips_pairs` decides
+    whether to skip pairs; if the mistake `is_backward`, slips of the forward pass are skipped. Rounding is named only
+    if nothing else explains the numbers. `rank` drops explanations that others far surpass.
     """
     search = _Search(problem, accepts, limits, dtype, priority, on_demand, is_backward=is_backward)
 
@@ -338,7 +341,7 @@ def unnoticed(
     dtype: str | None = None,
     on_demand: tuple[str, ...] = (),
 ) -> SearchResult:
-    """Every variant of every slip that can be made in a problem and changes no number of it that is compared.
+    """Every possible variant of every slip in a problem that changes no compared number.
 
     `agrees(attempt)` says whether an attempt agrees with the right computation.
     """
@@ -348,11 +351,11 @@ def unnoticed(
     return SearchResult(tuple(found), search.tried_count, untried=tuple(search.untried))
 
 
-Needs = frozenset[str]  # the letters of axes of which all positions are needed: n, h or b
+Needs = frozenset[str]  # letters of axes that are needed whole: n, h or b
 
 
 def needs_of(attempts: Iterable[Attempt]) -> Needs:
-    """What any of some attempts needs."""
+    """The needs of any of some attempts."""
     needs = Needs()
     for attempt in attempts:
         needs |= _needs_of(*map(SLIPS.__getitem__, attempt.slips))
@@ -361,7 +364,7 @@ def needs_of(attempts: Iterable[Attempt]) -> Needs:
 
 
 def _needs_of_gradients(plan: Plan, names: Iterable[str]) -> Needs:
-    """What gradients need: all queries, and all heads and batch items where they have no axis of these."""
+    """The needs of gradients: all queries, and all heads and batch items unless they have such an axis."""
     letters = [set(plan[name].letters) for name in names if plan.find(name) and plan[name].stage == GRADIENT]
     needs = {
         "n": bool(letters),
@@ -376,7 +379,7 @@ def _needs_of(*slips: Slip) -> Needs:
 
 
 class _Search:
-    """One search: what was tried, and what was not."""
+    """One search: tried and skipped attempts."""
 
     def __init__(
         self,
@@ -396,15 +399,15 @@ class _Search:
         self.end = limits.clock() + limits.seconds
         self.dtype = dtype or problem.precision.name
         self.starts: dict[tuple[Needs, int], Attempt] = {}
-        self.refuting: dict[Needs, list[Part]] = {}  # parts of the whole on which an attempt was refused
-        self.only_alone: list[str] = []  # slips that take so long that they are tried in no pair
+        self.refuting: dict[Needs, list[Part]] = {}  # parts of the whole that refuted an attempt
+        self.only_alone: list[str] = []  # slips too slow to try in pairs
         self.tried_count = 0
         self.untried: list[str] = []
 
     def singles(self, *, is_general: bool | None = None) -> Iterator[Attempt]:
         """Each variant of each slip, of those that are general alone, or of the others.
 
-        Those that need all queries are last, as they take longest in a large problem.
+        Slips that need all queries come last, as they take longest in a large problem.
         """
         too_large = []
         slips = [slip for slip in self.slips if is_general in (None, slip.is_general)]
@@ -422,7 +425,7 @@ class _Search:
             self.untried.append(f"{', '.join(too_large)}: not tried, because they need all queries, {why}")
 
     def pairs(self) -> Iterator[Attempt]:
-        """Each variant of two slips together; those that change the problem are made before those that change plans."""
+        """Each variant of two slips together; changes of the problem come before changes of plans."""
         paired = [slip for slip in self.slips if slip.is_paired]
         slips = sorted(paired, key=lambda slip: not slip.changes_problem)
         if self.only_alone:
@@ -439,7 +442,7 @@ class _Search:
                     yield from self._made(first, second)
 
     def examples(self) -> Iterator[Attempt]:
-        """Of each slip whose number is never a usual one, one with a number that is likely."""
+        """For each slip without usual numbers, an attempt with a likely number."""
         for slip in self.slips:
             start = None if slip.number is None or slip.number.usual else self._start(_needs_of(slip))
             if start is not None and slip.number is not None:
@@ -448,14 +451,14 @@ class _Search:
                 yield from (replace(attempt, sentences=(slip.sentence,)) for attempt in made)
 
     def fitted(self, evidence: Evidence) -> Iterator[Attempt]:
-        """The slips that have a number, each with the numbers that bring it nearest to what is expected."""
+        """The slips with a number, each with the numbers nearest to the expected results."""
         for slip in self.slips:
             start = None if slip.number is None else self._start(_needs_of(slip), self.limits.fit_cells)
             if start is not None and self.limits.clock() <= self.end:
                 yield from self._fitted(start, slip, evidence)
 
     def _fitted(self, start: Attempt, slip: Slip, evidence: Evidence) -> Iterator[Attempt]:
-        """Each variant of a slip with the numbers that bring it nearest; first with a number that people know."""
+        """Each variant of a slip with the nearest numbers; a well-known number first."""
         number = slip.number
         assert number is not None
         case = start.computation
@@ -514,9 +517,9 @@ class _Search:
         return own_attempt(self.problem, self.dtype, on_demand=self.on_demand).computation
 
     def _start(self, needs: Needs, cells: int | None = None) -> Attempt | None:
-        """The right computation that slips are made in; None where they need all of too many queries.
+        """The right computation to make slips in; None if they need all of too many queries.
 
-        It has no more than so many scores, those of a part by default, where a part can be as small.
+        It has at most so many scores, by default a part's, if a part can be that small.
         """
         if "n" in needs and self.problem.only is not None:
             return None
@@ -537,12 +540,12 @@ class _Search:
         return "n" in needs and cell_count(self.problem) > self.limits.part_cells
 
     def _can_be_made(self, slip: Slip) -> bool:
-        """Whether a slip that is not tried could be made with all queries."""
+        """Whether an untried slip would be possible with all queries."""
         whole = own_attempt(replace(self.problem, only=None), self.dtype, on_demand=self.on_demand)
         return next(self._made(whole, slip), None) is not None
 
     def accepted(self, attempts: Iterable[Attempt]) -> Iterator[Attempt]:
-        """The attempts that are accepted, as long as there is time."""
+        """The accepted attempts, as long as there is time."""
         for attempt in attempts:
             if self.limits.clock() > self.end:
                 self.untried.append(f"{_names(attempt)}, and those after it: not tried, because time ran out")
@@ -552,7 +555,7 @@ class _Search:
                 yield attempt
 
     def with_bound(self, attempt: Attempt) -> Attempt:
-        """The attempt; where it has a number and others fit as well, with these."""
+        """The attempt; if other numbers fit as well, with these."""
         slip, number = SLIPS[attempt.slips[0]], next(iter(attempt.numbers), None)
         if slip.number is None or len(attempt.slips) > 1 or not isinstance(number, (int, float)) or not number:
             return attempt
@@ -574,20 +577,20 @@ class _Search:
         return attempt
 
     def first_of_each(self, accepted: Iterable[Attempt]) -> list[Attempt]:
-        """The first confirmed one of the attempts with the same slips."""
+        """The first confirmed attempt among those with the same slips."""
         first: dict[tuple[str, ...], Attempt] = {}
-        for attempt in list(accepted):  # all are tried before one is confirmed, which takes longer
+        for attempt in list(accepted):  # try all before confirming one, which takes longer
             if attempt.slips not in first and self.is_confirmed(attempt):
                 first[attempt.slips] = attempt
         return list(first.values())
 
     def is_confirmed(self, attempt: Attempt) -> bool:
-        """Whether an attempt that is accepted in a part is so in all; where the time ends before, it is taken to be."""
+        """Whether an attempt accepted in a part is accepted in all; assumed if time runs out first."""
         if attempt.part == ALL:
             return True
         needs = needs_of([attempt])
         refuting = self.refuting.setdefault(needs, [])
-        if any(self._is_refused(attempt, part) for part in refuting):  # which refute most slips that are like one
+        if any(self._is_refused(attempt, part) for part in refuting):  # these refute most similar slips
             return False
         for part in all_parts(self.problem, self.limits, needs):
             if self.limits.clock() > self.end + self.limits.seconds:
@@ -599,27 +602,27 @@ class _Search:
         return True
 
     def _is_refused(self, attempt: Attempt, part: Part) -> bool:
-        """Whether the same slips are not accepted in another part."""
+        """Whether another part does not accept the same slips."""
         same = in_part(attempt, self.problem, part)
         return not self._is_accepted(replace(same, is_confirmation=True))
 
     def _is_accepted(self, attempt: Attempt) -> bool:
-        """Whether an attempt is accepted; not where it can't be computed."""
+        """Whether an attempt is accepted; not if it fails to compute."""
         try:
             return self.accepts(attempt)
-        except AttnError as error:  # an operator of another package may refuse what a slip gives it
+        except AttnError as error:  # an operator of another package may reject a slip's input
             self.untried.append(f"{_names(attempt)}: {error.typed}")
             return False
 
     def _made(self, start: Attempt, slip: Slip, number: Number | None = None) -> Iterator[Attempt]:
         try:
             yield from with_slip(start, slip, number)
-        except AttnError as error:  # an operator of another package may refuse what a slip gives it
+        except AttnError as error:  # an operator of another package may reject a slip's input
             self.untried.append(f"{slip.name}: {error.typed}")
 
 
 def _rounder(number: float) -> Sequence[float]:
-    """The number with few digits, where that is near: it is named where it fits as well."""
+    """The nearby number with few digits: it is named if it fits as well."""
     rounded = (float(f"{number:.{digits}g}") for digits in range(1, DIGITS))
     return list(dict.fromkeys(value for value in rounded if value and abs(number / value - 1) < NEAR_KNOWN))
 

@@ -15,7 +15,7 @@ _OTHER_PAIRS = {"halves": ("pairs", "neighbours, not halves,"), "pairs": ("halve
 
 
 def _scores(case: Computation) -> Node | None:
-    """The node of the scores that an indexer computes; None where there is none, or they are given."""
+    """The node of the scores that an indexer computes; None if there is none, or they are given."""
     node = case.node("index_scores")
     return None if node is None or node.is_input else node
 
@@ -35,7 +35,7 @@ def _changed_scores(case: Computation, **options: Any) -> Iterator[Variant]:
 def _wrong_index_scores(
     query: Array, key: Array, weights: Array, *, has_relu: bool = True, has_weights: bool = True, **options: Any
 ) -> Array:
-    """Index scores whose products keep their sign, or whose heads count alike."""
+    """Index scores whose products keep their sign, or whose heads all count the same."""
     weights = weights if has_weights else np.ones_like(weights)
     scores = selection.index_scores(query, key, weights, **options)
     # ReLU(x) − ReLU(−x) = x
@@ -84,7 +84,7 @@ def top_before_mask(case: Computation) -> Iterator[Variant]:
 
 
 def _counts(case: Computation) -> Sequence[float]:
-    """How many keys a query may keep, other than it does."""
+    """How many keys a query may keep, except the right number."""
     own = {node.options["keys"] for node in _choices(case)}
     return [keys for keys in range(1, case.key_count + 1) if keys not in own] if len(own) == 1 else []
 

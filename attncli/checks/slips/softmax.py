@@ -32,7 +32,7 @@ from attncli.problem.spec import ProblemSpec
 
 
 def softmax_node(case: Computation) -> Node | None:
-    """The node of the normalizer where that is the softmax."""
+    """The node of the normalizer, if it is the softmax."""
     node = case.node_of_stage("normalize")
     return node if node is not None and node.function is softmax else None
 
@@ -49,7 +49,7 @@ def softmax_over_heads(case: Computation, node: Node) -> Iterator[Variant]:
     if len(node.axes) > 2 and node.axes[-3].letter == "h" and node.axes[-3].length > 1:
         yield from _over_other_axis(case, -3)
         if node.function is softmax:
-            sentence = "The softmax is over the keys of all heads together instead of those of each head."
+            sentence = "The softmax is over the keys of all heads together instead of each head's."
             yield Variant(case.with_function(node.name, _softmax_over_heads_and_keys), sentence)
 
 
@@ -151,7 +151,7 @@ def _exponentials(scores: Array, *, subtracts_maximum: bool, temperature: float 
 
 @problem_slip("the softmax has a temperature, and that is not 1")
 def no_temperature(case: Computation) -> Iterator[Variant]:
-    """The temperature is forgotten: the softmax is that of temperature 1."""
+    """The temperature is forgotten: the softmax has temperature 1."""
     normalize = case.problem.normalize
     if normalize.parameters.get("temperature", 1) != 1:
         others = {name: value for name, value in normalize.given.items() if name != "temperature"}
@@ -230,21 +230,21 @@ def sink_without_maximum(case: Computation) -> Iterator[Variant]:
 
 @plan_slip("each of several heads has a sink", needs_all="nh")
 def sinks_by_row(case: Computation) -> Iterator[Variant]:
-    """The sink of a query is that of the head with its row's number, modulo the number of heads."""
+    """The sink of a query belongs to the head with its row's number, modulo the number of heads."""
     node, sink = case.node("scores_and_sink"), case.problem.sink
     if node is not None and sink is not None and len(sink) > 1 and node.function is structural.with_column:
         yield Variant(case.with_function(node.name, _with_sinks_by_row))
 
 
 def _with_sinks_by_row(scores: Array, sink: Array, *, heads: int | None) -> Array:
-    """The scores [… n m] with a column, in which row i has the sink of head i mod h."""
+    """The scores [… n m] with a column in which row i has the sink of head i mod h."""
     rows = np.arange(scores.shape[-2]) % (heads or 1)
     column = np.broadcast_to(sink[rows][:, None], (*scores.shape[:-1], 1))
     return np.concatenate([scores, column], axis=-1)
 
 
 def _with_sink(case: Computation, in_sum: Function, sentence: str = "") -> Iterator[Variant]:
-    """The plan in which another number of the sink and of the row's maximum is added to the exponentials."""
+    """The plan that adds another function of the sink and of the row's maximum to the exponentials."""
     node = softmax_node(case)
     if node is not None and case.problem.sink is not None and "sink" in case.plan.by_name:
         yield Variant(case.with_function(node.name, _softmax_and_sink, in_sum=in_sum), sentence)
@@ -262,7 +262,7 @@ def _softmax_and_sink(scores: Array, *, in_sum: Function, temperature: float = 1
 
 
 def _over_other_axis(case: Computation, axis: int) -> Iterator[Variant]:
-    """The plan whose normalizer works along another axis than that of the keys."""
+    """The plan whose normalizer works along another axis than the keys."""
     node = case.node_of_stage("normalize")
     if node is None or node.record is None or node.shape[axis] == node.shape[-1] == 1:
         return
@@ -280,7 +280,7 @@ def _over_other_axis(case: Computation, axis: int) -> Iterator[Variant]:
 
 
 def _with_transposed_weights(context: Node) -> Function:
-    """The function of a context, of the transposed weights."""
+    """A context's function on the transposed weights."""
     assert context.function is not None
     function: Callable[..., Array] = context.function
     record = context.record
@@ -298,7 +298,7 @@ def _softmax_over_heads_and_keys(scores: Array, *, temperature: float = 1.0) -> 
 
 
 def _softmax_of_other_rows(scores: Array, *, keeps_max: bool, temperature: float = 1.0) -> Array:
-    """Exponentials divided by a sum along the columns, the maximum subtracted by row or along them too."""
+    """Exponentials divided by a sum along the columns; the maximum is by row or also by column."""
     largest = finite_max(scores)
     exponentials = np.exp((scores - (largest if keeps_max else largest.swapaxes(-1, -2))) / temperature)
     quotients: Array = exponentials / exponentials.sum(axis=-1, keepdims=True).swapaxes(-1, -2)
@@ -306,14 +306,14 @@ def _softmax_of_other_rows(scores: Array, *, keeps_max: bool, temperature: float
 
 
 def _largest_score(problem: ProblemSpec) -> float:
-    """What no score exceeds, whatever the inputs are: the softcap, or √d and its like after a norm; or infinity."""
+    """The bound of all scores, whatever the inputs: the softcap, or √d and the like after a norm; or infinity."""
     position, norm = problem.position, problem.qk_norm
     if problem.bias is not None or (position is not None and position.record.acts_on != "query_and_key"):
         return inf
     if problem.softcap is not None:
         return problem.softcap
     scale = own_scale(problem)
-    if norm is None or not norm.record.is_built_in or norm.arrays:  # a gain may be of any size
+    if norm is None or not norm.record.is_built_in or norm.arrays:  # a gain may have any size
         return inf
     if problem.score.record.unscaled is None or scale is None:
         return inf
@@ -324,7 +324,7 @@ def _largest_score(problem: ProblemSpec) -> float:
 def _softmax_without_maximum(scores: Array, *, dtype: str, temperature: float = 1.0) -> Array:
     """Exponentials, rounded to a type, divided by their sum in that type; a row without visible keys stays 0.
 
-    Rows in which nothing overflows or vanishes are as they should be: rounding them is another matter.
+    Rows without overflow or underflow stay right: rounding is another slip.
     """
     precision = Precision(dtype)
     exponentials = precision.round(np.exp(precision.widen(precision.round(scores)) / temperature))

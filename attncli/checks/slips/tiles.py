@@ -1,4 +1,4 @@
-"""Slips of kernels that take keys tile by tile or in splits: sums that are not rescaled, keys too many or too few."""
+"""Slips of kernels that process keys in tiles or splits: sums without rescaling, too many or too few keys."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -28,7 +28,7 @@ from attncli.ops.normalizers import finite_max, safe_divide
 from attncli.plan.graph import Node
 
 MAX_TAIL, MAX_ZERO_KEYS = 511, 127  # keys that are left out, and that fill the last tile
-STARTS = (-5e4, 0.0)  # that are usual for a running maximum
+STARTS = (-5e4, 0.0)  # usual initial values of a running maximum
 SPLITS = (*range(2, 17), 20, 24, 32, 48, 64, 128)
 LOW = "weights are a softmax, and all scores of a query are low"
 WHERE = "weights are a softmax, of several keys, and the output their weighted sum"
@@ -48,7 +48,7 @@ START = FittedNumber(
 
 
 def reads_of_context(case: Computation) -> Node | None:
-    """The node of the context, where it is the weighted sum of a softmax's weights; None elsewhere."""
+    """The node of the context, if it is the weighted sum of a softmax; otherwise None."""
     context, weights = case.node("context"), softmax_node(case)
     if context is None or weights is None or context.function is not weighted_sum:
         return None
@@ -60,12 +60,12 @@ def _sums_values(case: Computation) -> bool:
 
 
 def _summed_weights(case: Computation) -> Node | None:
-    """The node of the softmax, where the context is the weighted sum by it."""
+    """The node of the softmax, if the context is the weighted sum by it."""
     return softmax_node(case) if _sums_values(case) else None
 
 
 def _with_context(case: Computation, attend: Attend, sentence: str, **options: Any) -> Iterator[Variant]:
-    """The plan whose context is made of scores and values at once, as a kernel does it, by another function."""
+    """The plan in which another function makes the context directly from scores and values, as a kernel does."""
     context, weights = reads_of_context(case), softmax_node(case)
     if context is None or weights is None:
         return
@@ -76,7 +76,7 @@ def _with_context(case: Computation, attend: Attend, sentence: str, **options: A
 
 
 def _in_online_softmax(what: str, **options: bool) -> tuple[str, Change]:
-    """The sentence and the change of a slip of the online softmax, of what is wrong in each tile."""
+    """The sentence and the change of an online-softmax slip, from its mistake in each tile."""
 
     def change(case: Computation, number: int) -> Iterator[Variant]:
         sentence = f"{what[0].upper()}{what[1:]}".replace(" tile", f" tile of {count_of(number, 'key')}")
@@ -98,7 +98,7 @@ add_slips(
             "neither sum is rescaled when a later tile has a larger maximum.", rescales_values=False, rescales_sum=False
         ),
         "denominator_of_last_tile": _in_online_softmax(
-            "the sum of exponentials is that of the last tile alone.", keeps_sum=False
+            "the sum of exponentials covers the last tile alone.", keeps_sum=False
         ),
         "new_tile_rescaled": _in_online_softmax(
             "what a new tile adds to the sum of values is rescaled too, as what was before it.", rescales_new=True
@@ -150,7 +150,7 @@ def tail_stale(case: Computation, weights: Node, number: int) -> Iterator[Varian
 
 @plan_slip(WHERE, _sums_values, number=TILE)
 def rescaled_in_another_base(case: Computation, number: int) -> Iterator[Variant]:
-    """In the online softmax sums are rescaled by powers of another base than that of the exponentials."""
+    """In the online softmax sums are rescaled by powers of another base than the exponentials'."""
     for factor, wrong in ((1 / log(2), "exp((m − m′)/ln 2)"), (log(2), "2^(m − m′)")):
         sentence = (
             f"Both sums are rescaled by {wrong} instead of exp(m − m′) after each tile of {count_of(number, 'key')}."
@@ -245,7 +245,7 @@ def maximum_0_after_hidden_tile(case: Computation, node: Node, number: int) -> I
 
 
 def _vanish_below(case: Computation, node: Node, start: float) -> bool:
-    """Whether all exponentials of a row with visible keys vanish in their type, of which so much is subtracted."""
+    """Whether all exponentials of a row with visible keys vanish in their type after subtracting a number."""
     name, dtype = node.inputs["scores"], _type_of_exponentials(case)
     largest = evaluate_names(case.plan, case.problem, [name], case.problem.precision)[name].max(axis=-1)
     lowest = float(np.min(largest, initial=np.inf, where=~np.isneginf(largest))) / node.options.get("temperature", 1.0)
@@ -253,16 +253,16 @@ def _vanish_below(case: Computation, node: Node, start: float) -> bool:
 
 
 def _type_of_exponentials(case: Computation) -> str:
-    """The type that kernels compute exponentials in."""
+    """The type in which kernels compute exponentials."""
     return "float32" if case.dtype in HALF else case.dtype
 
 
 def _softmax_from_maximum(
     scores: Array, *, start: float, dtype: str, tile: int | None = None, temperature: float = 1.0
 ) -> Array:
-    """The weights of exponentials, rounded to a type, of which no less than a number is subtracted.
+    """The weights of exponentials, rounded to a type, after subtracting at least a number.
 
-    With a tile that holds for the rows that have one of this size whose keys are all hidden.
+    With a tile, that applies only to rows in which all keys of some tile of this size are hidden.
     """
     powers, precision = scores / temperature, Precision(dtype)
     largest = finite_max(powers)
@@ -288,11 +288,11 @@ def _online(
     rescales_new: bool = False,
     power: float = 1.0,
 ) -> Array:
-    """A weighted sum, tile by tile, with or without the factors of a new maximum, or the sum of what was before.
+    """A weighted sum, tile by tile, with or without rescaling by a new maximum, or without earlier sums.
 
-    The factors from one maximum to the next, multiplied, are those from a tile's to the last.
+    The product of the factors between consecutive maxima is the factor from a tile's maximum to the last.
     """
-    missing = -scores.shape[-1] % tile  # of the last tile
+    missing = -scores.shape[-1] % tile  # in the last tile
     hidden = np.full((*scores.shape[:-1], missing), -np.inf)
     parts = np.concatenate([scores / temperature, hidden], axis=-1).reshape(*scores.shape[:-1], -1, tile)
     with np.errstate(all="ignore"):
@@ -310,13 +310,13 @@ def _online(
 
 
 def _quotient(values: Array, total: Array) -> Array:
-    """Sums of values by sums of exponentials; 0 where no key is visible."""
+    """Sums of values divided by sums of exponentials; 0 if no key is visible."""
     quotient: Array = values / np.where(total > 0, total, 1)[..., None]
     return quotient
 
 
 def _with_zero_keys(scores: Array, value: Array, *, temperature: float, count: int) -> Array:
-    """A weighted sum with so many keys more whose scores and values are 0."""
+    """A weighted sum with so many extra keys whose scores and values are 0."""
     largest = np.maximum(scores.max(axis=-1, keepdims=True), 0)
     exponentials = np.exp((scores - largest) / temperature)
     total = exponentials.sum(axis=-1) + count * np.exp(-largest[..., 0] / temperature)
@@ -334,8 +334,8 @@ def added(x: Array, *, first: int, count: int, by: float) -> Array:
 
 
 def _attended(scores: Array, value: Array) -> tuple[Array, Array, Array]:
-    """The weighted sum, the logarithm of the sum and the maximum of each row; 0, −∞ and 0 where no key is visible."""
-    largest = scores.max(axis=-1, keepdims=True)
+    """The weighted sum, the logarithm of the sum and the maximum of each row; 0, −∞ and 0 if no key is visible."""
+    largest = scores.max(axis=-1, keepdims=True, initial=-np.inf)  # there may be no key
     largest = np.where(np.isfinite(largest), largest, 0)
     exponentials = np.exp(scores - largest)
     total = exponentials.sum(axis=-1)
@@ -354,9 +354,9 @@ def _merged_splits(
     spreads: bool = False,
     first: int | None = None,
 ) -> Array:
-    """Weighted sums of nearly equal splits, merged with the weights base^lse, in which maxima may be left out.
+    """Weighted sums of nearly equal splits, merged with the weights base^lse, with or without maxima.
 
-    With `first` there are two of which the first one has so many keys.
+    With `first` there are two splits, and the first has that many keys.
     """
     keys = scores.shape[-1]
     size = -(-keys // splits)

@@ -1,14 +1,15 @@
-"""The commands of `attn`, those of wings too: a row and a module each, imported when its command is called."""
+"""The commands of `attn`, including the wings': a row and a module each, imported when called."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, eq=False)
 class CommandRef:
-    """Where the function of a command is, and what its help has in addition to its options.
+    """Where a command's function is, and the additions to its help besides the options.
 
-    `summary` is also in the list of commands; `examples` are command lines to copy; `has_problem` is whether it takes
-    the keys of a problem as options; `is_listed` whether the help of all commands, which is to fit a terminal, has it.
+    The list of commands shows `summary` too; `examples` are command lines to copy; `has_problem` is whether it takes
+    the keys of a problem as options; `is_listed` is whether the help of all commands, which must fit a terminal, shows
+    it.
     """
 
     function: str  # "module:function"
@@ -44,7 +45,7 @@ COMMANDS = {
     ),
     "check": CommandRef(
         "attncli.checks.command:check",
-        "Check numbers: are they right; if not, where and why not.",
+        "Check numbers: are they right; if not, where and why.",
         (
             "attn check problem.yaml",
             "attn check problem.yaml --against weights='.01 .99; .00 1.00'",
@@ -105,6 +106,16 @@ COMMANDS = {
     "help": CommandRef(f"{_HERE}.help:show_help", "Show the help of a command.", is_listed=False),
     "init": CommandRef(f"{_HERE}.init:init", "Write a problem to start from."),
     "list": CommandRef(f"{_HERE}.list:list_operators", "List the scores, normalizers, positions, masks …"),
+    "merge": CommandRef(
+        "attncli.kernels.merge_command:merge",
+        "Merge parts (output, lse) of the keys to the whole.",
+        (
+            "attn merge a.npz b.npz --explain",
+            "attn merge a.npz b.npz c.npz --lse-base 2 -o whole.npz",
+            "attn merge a.npz b.npz --against output=merged.npy",
+        ),
+        is_listed=False,
+    ),
     "model": CommandRef(
         "attncli.models.model_command:model",
         "Write the problem file of a layer of a checkpoint.",
@@ -137,6 +148,12 @@ COMMANDS = {
             "attn try --command './kernel {in} {out}' --causal",
         ),
         has_problem=True,
+    ),
+    "vectors": CommandRef(
+        "attncli.kernels.vectors_command:vectors",
+        "Write test vectors for kernels in any language.",
+        ("attn vectors", "attn vectors -o pack", "attn vectors causal window -o pack --files json --seed 1"),
+        is_listed=False,
     ),
     "worksheet": CommandRef(
         "attncli.worksheet.command:worksheet",

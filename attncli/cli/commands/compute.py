@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from attncli.problem.edits import EditedProblem
 
 VARIABLE = "BROWSER"
-_DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY")  # one of them is set where a program can open a window
+_DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY")  # a program can open a window if one of them is set
 _ALWAYS_HAVE_WINDOWS = ("darwin", "win32", "cygwin")  # systems without these variables
-_DEFAULT_NAME = "attention"  # of the page of a problem that is in no file
+_DEFAULT_NAME = "attention"  # of the page, if the problem is not in a file
 
 
 @with_problem_options()
@@ -56,7 +56,7 @@ def compute(
     output_options: OutputOptions,
     **keys: Any,
 ) -> None:
-    """Assemble the problem of a file and of the options (`keys`), and write its result or its plan."""
+    """Assemble the problem from a file and options (`keys`), and write its result or its plan."""
     from attncli.cli.output import write_plan
     from attncli.io.assemble import assemble
     from attncli.io.problem_files import to_text
@@ -69,7 +69,7 @@ def compute(
     check_convention(convention)
 
     def read(inputs: "Inputs") -> "EditedProblem":
-        """Read the problem; what is read in it but has no effect is a warning."""
+        """Read the problem; warn of input without effect."""
         document = read_problem_options(problem, keys, inputs)
         spec = assemble(document, convention)
         check_is_no_input(output_options.file, inputs)
@@ -102,7 +102,7 @@ def compute(
 
 @contextmanager
 def _writer(options: OutputOptions, problem: str | None) -> "Iterator[Write]":
-    """What computes a problem, writes its result, and with --open shows it in the browser."""
+    """The function that computes a problem, writes its result, and with --open shows it in the browser."""
     from attncli.cli.output import compute_and_write
 
     if not options.open:
@@ -114,10 +114,10 @@ def _writer(options: OutputOptions, problem: str | None) -> "Iterator[Write]":
 
 @contextmanager
 def _page_file(options: OutputOptions, problem: str | None) -> Iterator[OutputOptions]:
-    """The options with a file for the page: the one that they name, otherwise one in a new private folder.
+    """The options with a file for the page: the named one, otherwise one in a new private folder.
 
-    It has the name of the problem's file, and is left to the browser; of a page that is not written nothing is left.
-    Raises AttnError where the options name another format, or no folder can be made.
+    The browser needs the file, which has the name of the problem's file, so it stays; if the page can't be written,
+    nothing stays. Raises AttnError if the options name another format, or the folder can't be created.
     """
     import tempfile
 
@@ -128,7 +128,7 @@ def _page_file(options: OutputOptions, problem: str | None) -> Iterator[OutputOp
     try:
         folder = Path(tempfile.mkdtemp(prefix="attn-"))
     except OSError as error:
-        message = f"no temporary folder can be made ({error.strerror or error})"
+        message = f"can't create a temporary folder ({error.strerror or error})"
         raise AttnError(message, where="--open", hint="name a file: -o page.html") from None
     name = _DEFAULT_NAME if problem is None or problem == STDOUT else Path(problem).stem
     try:
@@ -139,10 +139,9 @@ def _page_file(options: OutputOptions, problem: str | None) -> Iterator[OutputOp
 
 
 def compute_and_open(edited: "EditedProblem", options: OutputOptions, earlier: "RunResult | None") -> "RunResult":
-    """Compute a problem, write its page to the file of the options, and at the first time open it in the browser.
+    """Compute a problem, write its page to the options' file, and open it in the browser the first time.
 
-    Without a browser there is a warning, and the page all the same. The parameters and what is raised are those of
-    `compute_and_write`.
+    Without a browser it writes the page and warns. Parameters and exceptions are the same as in `compute_and_write`.
     """
     import webbrowser
 
@@ -159,12 +158,12 @@ def compute_and_open(edited: "EditedProblem", options: OutputOptions, earlier: "
     path = path_of(options.file).resolve()
     streams.write_error(f"the page is {path}")
     if has_browser and not webbrowser.open(path.as_uri()):
-        streams.write_warnings([f"the browser could not be started: open {path} in one"], strict=options.strict)
+        streams.write_warnings([f"the browser did not start: open {path} in one"], strict=options.strict)
     return result
 
 
 def _check_is_page(options: OutputOptions) -> None:
-    """Raise AttnError where the options write the result in another format than the page, or to standard output."""
+    """Raise AttnError if the options write another format than the page, or write to standard output."""
     others = {
         f"--format {options.format}": options.format is not None,
         "--json": options.json,
@@ -180,7 +179,7 @@ def _check_is_page(options: OutputOptions) -> None:
 
 
 def _has_browser() -> bool:
-    """Whether the user has chosen a browser, or there is one that can open a window.
+    """Whether the user has chosen a browser, or one can open a window.
 
     Without a display Python finds browsers in the terminal, which run no scripts.
     """

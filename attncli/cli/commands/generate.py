@@ -1,4 +1,4 @@
-"""`attn generate`: a complete problem, its numbers drawn from a seed, for `attn compute` and for changing by hand."""
+"""`attn generate`: a complete problem with numbers drawn from a seed, to compute and to change by hand."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from attncli.cli.option_values import make_inputs, problem_warnings, read_proble
 from attncli.cli.output_file import check_free_space, check_is_new, check_is_no_input, output_file, write_problem
 from attncli.cli.problem_options import Force, MaxSize, Strict, argument, flag, option, with_problem_options
 
-# "module:function" of wings that choose the numbers of a problem.
+# "module:function" in wings that choose the numbers of a problem.
 TELLING, BY_HAND = "attncli.checks.discriminating_problems:choose", "attncli.worksheet.hand_problems:choose"
 
 
@@ -22,17 +22,17 @@ def generate(
         "A new .yaml file, or a new folder for the arrays and problem.yaml.", "--output", "-o", metavar="FILE|FOLDER"
     ),
     by_hand: bool = flag(
-        "Draw a problem to do by hand: small whole numbers, a whole root of the features, no tiny weights.", "--by-hand"
+        "Draw a problem to do by hand: small integers, a square number of features, no tiny weights.", "--by-hand"
     ),
     telling: bool = flag(
-        "Draw inputs that reveal every mistake that applies, in a check of the output in --dtype.", "--telling"
+        "Draw inputs that reveal every mistake that applies, if the output is checked in --dtype.", "--telling"
     ),
     force: Force = False,
     max_size: MaxSize = None,
     strict: Strict = False,
     **keys: Any,
 ) -> None:
-    """Draw what a problem lacks, and write it, as the worked example that it may be, to a stream, file, or folder."""
+    """Draw the missing numbers of a problem, possibly a worked example, and write it to a stream, file, or folder."""
     from attncli.io.assemble import assemble
     from attncli.io.problem_text import example_values, problem_sizes, problem_yaml
 

@@ -16,7 +16,7 @@ def show_help(
     context: typer.Context,
     command: str | None = argument(f"One of {', '.join(COMMANDS)}.", "COMMAND", complete=_complete_command),
 ) -> None:
-    """Write the help of a command, or without one that of the program."""
+    """Write the help of a command, or of the program if there is no name."""
     group: Any = context.parent
     if command is None:
         typer.echo(group.get_help())
@@ -24,4 +24,4 @@ def show_help(
     found = group.command.get_command(group, command)
     if found is None:
         raise unknown_command(command)
-    found.make_context(command, ["--help"], parent=group)  # which writes the help and ends the program
+    found.make_context(command, ["--help"], parent=group)  # writes the help and ends the program

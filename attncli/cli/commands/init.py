@@ -32,7 +32,7 @@ def init(
 
 
 def _write_samples(folder: str | None, *, every_key: bool, force: bool) -> None:
-    """Write the folder of samples; raises AttnError where it can't be one, or would lose a change without `force`."""
+    """Write the folder of samples; raises AttnError if it can't, or would lose a change without `force`."""
     from attncli.cli import streams
     from attncli.io.output_files import atomic_write_folder
 

@@ -1,4 +1,4 @@
-"""`attn list`: the operators of every kind, the slips and the conventions, or one of these lists, or that of keys."""
+"""`attn list`: operators of every kind, slips and conventions, or one list, such as the keys."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from attncli.cli.terminal import write_text
 from attncli.ops import broken_packages, kinds, operators, taken_kinds
 from attncli.ops.registry import plural_of
 
-# The kinds of what is listed and is not an operator; all but the first two are listed where they are asked for.
+# Kinds that are not operators; all but the first two are listed on request.
 SLIP, CONVENTION, BUG, KEY, MODEL, HEAD, SOURCE, WORD = (
     "slip",
     "convention",
@@ -24,7 +24,7 @@ SLIP, CONVENTION, BUG, KEY, MODEL, HEAD, SOURCE, WORD = (
     "word",
 )
 VOCABULARY = "vocabulary"  # the plural of a word
-# "module:function" of a wing that gives the names and summaries of a kind.
+# "module:function" in a wing that returns the names and summaries of a kind.
 OF_WINGS = {
     SLIP: "attncli.checks.slips:summaries_of_slips",
     BUG: "attncli.checks.bugs:summaries_of_bugs",
@@ -34,7 +34,7 @@ OF_WINGS = {
 
 
 def _listed_kinds() -> dict[str, str]:
-    """The kinds of everything that is listed, by their plurals."""
+    """The kinds of everything in the lists, by their plurals."""
     return (
         {plural_of(kind): kind for kind in kinds()}
         | {f"{kind}s": kind for kind in (SLIP, CONVENTION, BUG, KEY, MODEL, HEAD, SOURCE)}
@@ -47,15 +47,15 @@ def list_operators(
         f"One of {', '.join(_listed_kinds())}.", "KIND", complete=complete_from(lambda: [*_listed_kinds()])
     ),
     *,
-    as_json: bool = flag("Write a JSON object: of each kind the names and summaries.", "--json"),
+    as_json: bool = flag("Write a JSON object with the names and summaries of each kind.", "--json"),
     pager: Pager = False,
     strict: Strict = False,
 ) -> None:
-    """Write the name and summary of operators, slips and conventions, or those of one kind (its plural or name).
+    """Write the name and summary of operators, slips and conventions, or of one kind (its plural or name).
 
-    Listed where they are asked for: bugs of public projects, each with the slip that names it; the keys of a problem;
-    models; what attn heads calls a head, and its rule; the sources of all operators in the order of a bibliography; and
-    the words of the small vocabulary.
+    On request it lists: bugs of public projects, each with its slip; the keys of a problem; models; the names that attn
+    heads gives to heads, with their rules; the sources of all operators as a bibliography; and the words of the small
+    vocabulary.
     """
     from attncli.render import objects
     from attncli.render.document import pairs_document
@@ -63,7 +63,7 @@ def list_operators(
 
     plurals = _listed_kinds()
     known = {f"{name}s": name for name in taken_kinds()} | plurals  # also `qk_norms`, which are norms
-    known |= {plural.removesuffix("s"): name for plural, name in plurals.items()}  # a normalizer is of `normalize`
+    known |= {plural.removesuffix("s"): name for plural, name in plurals.items()}  # `normalize` has normalizers
     if kind is not None and known.get(kind, kind) not in known.values():
         raise UnknownNameError("kind", kind, plurals)
     shown = {plural: name for plural, name in plurals.items() if name not in (BUG, KEY, MODEL, HEAD, SOURCE, WORD)}
@@ -77,7 +77,7 @@ def list_operators(
 
 
 def _summaries(kind: str) -> Iterator[tuple[str, str]]:
-    """The name and the summary of everything of one kind."""
+    """The name and the summary of each entry of one kind."""
     if kind in OF_WINGS:
         yield from import_object(OF_WINGS[kind])()
     elif kind == CONVENTION:

@@ -1,4 +1,4 @@
-"""`attn schema`: the JSON Schema of a problem file, or of what a command writes with `--json`."""
+"""`attn schema`: the JSON Schema of a problem file, or of a command's `--json` output."""
 
 from attncli.base.errors import UnknownNameError
 from attncli.cli import streams
@@ -9,10 +9,10 @@ from attncli.ops import broken_packages
 
 KINDS = {
     "problem": "a problem file, which an editor completes with it",
-    "result": "what attn compute --json writes",
-    "check": "what attn check --json writes",
-    "compare": "what attn compare --json writes",
-    "try": "what attn try --json writes",
+    "result": "the output of attn compute --json",
+    "check": "the output of attn check --json",
+    "compare": "the output of attn compare --json",
+    "try": "the output of attn try --json",
 }
 
 
@@ -22,7 +22,7 @@ def schema(
     output: str | None = option("Write a file; without it standard output.", "--output", "-o", metavar="FILE"),
     strict: Strict = False,
 ) -> None:
-    """Write the JSON Schema (2020-12) of a problem file, or of what a command writes with `--json`."""
+    """Write the JSON Schema (2020-12) of a problem file, or of a command's `--json` output."""
     from attncli.io.output_files import atomic_write_file
     from attncli.render import objects
     from attncli.render.schemas import SCHEMAS, schema_of

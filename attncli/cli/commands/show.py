@@ -1,4 +1,4 @@
-"""`attn show`: what a word means, or what a file of arrays holds."""
+"""`attn show`: the meaning of a word, or the contents of a file of arrays."""
 
 from attncli.base.errors import AttnError, did_you_mean
 from attncli.base.lazy_numpy import import_object
@@ -12,7 +12,7 @@ from attncli.ops import broken_packages, kinds, operators
 from attncli.problem.names_elsewhere import hint_elsewhere
 from attncli.problem.spec import FIELDS
 
-# Functions of wings that know files: `lines(name: str, inputs: Inputs) -> Sequence[str]`, empty of other files.
+# Functions of wings that know files: `lines(name: str, inputs: Inputs) -> Sequence[str]`, empty for other files.
 FILES = ("attncli.models.checkpoint_document:lines_of_folder", "attncli.models.captures_document:lines_of_file")
 HINT = "attn list has the catalogue, attn list keys every key"
 
@@ -21,7 +21,7 @@ HINT = "attn list has the catalogue, attn list keys every key"
 def _complete_word() -> Meanings:
     """The entries, keys, steps, slips, conventions and terms, each with its meaning.
 
-    Symbols would take NumPy to find. Where there is none, the shell offers files.
+    Finding symbols would take NumPy. If nothing matches, the shell offers files.
     """
     from attncli.plan.build import purposes
     from attncli.problem.conventions import CONVENTIONS
@@ -49,9 +49,9 @@ def show(
     pager: Pager = False,
     strict: Strict = False,
 ) -> None:
-    """Write everything that a word means, or a line for each array in a file or a checkpoint's folder.
+    """Write every meaning of a word, or a line for each array in a file or a checkpoint's folder.
 
-    Words need no quotes: `attn show layer norm`. Several names, `attn show w_q softmax`, are shown one after the other.
+    Words need no quotes: `attn show layer norm`. Several names, `attn show w_q softmax`, follow one another.
     """
     streams.write_warnings(broken_packages(), strict=strict)
     together = " ".join(words)
@@ -65,7 +65,7 @@ def show(
 
 
 def _text(name: str, max_size: str | None) -> str | None:
-    """Everything that a name means, or a line for each array of a file or a checkpoint; None where it is unknown."""
+    """Every meaning of a name, or a line for each array of a file or a checkpoint; None if it is unknown."""
     from attncli.io import formats
     from attncli.render.meanings import find_meanings, render_array_list, render_meanings
 
@@ -83,7 +83,7 @@ def _text(name: str, max_size: str | None) -> str | None:
 
 
 def _unknown_name(name: str) -> AttnError:
-    """The error of a name that means nothing, with the nearest one."""
+    """The error for an unknown name, with the nearest known one."""
     from attncli.render.meanings import every_meaning
 
     known = [name for meaning in every_meaning() for name in meaning.names]

@@ -1,4 +1,4 @@
-"""Arrays that write down what NumPy's functions do with them: each is an expression, with the value that it has."""
+"""Arrays that record the NumPy functions called with them: each is an expression with its value."""
 
 import linecache
 import math
@@ -27,7 +27,7 @@ from attncli.ops.recording.expression import (
 )
 from attncli.ops.recording.lengths import Length, filled_constant, is_general, length_constant, lengths_of
 
-# The elementwise functions that are recorded as they are; of these the last ones have no slope.
+# The elementwise functions that are recorded as such; the second set has no slope.
 ELEMENTWISE = frozenset({
     "negative", "absolute", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "cbrt", "square",
     "reciprocal", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "add",
@@ -40,8 +40,8 @@ STEPWISE = frozenset({
     "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "invert",
 })  # fmt: skip
 REDUCTIONS = frozenset({"sum", "mean", "max", "min", "any", "all"})
-INDICES = frozenset({"argmax", "argmin", "argsort", "searchsorted", "count_nonzero", "round"})  # without a slope
-# Which operands are numbers, where not all are: the others are axes, a type, how many decimals.
+INDICES = frozenset({"argmax", "argmin", "argsort", "searchsorted", "count_nonzero", "round"})  # they have no slope
+# The operands that are numbers, if not all are: others are axes, a type, or decimals.
 NUMBERS: Mapping[str, tuple[int, ...]] = {
     **dict.fromkeys((*INDICES, "cumsum", RUNNING_MAX, "astype"), (0,)),
     "searchsorted": (0, 1),
@@ -55,26 +55,26 @@ SYNONYMS: Mapping[str, str] = {
 REDUCED: Mapping[str, str] = {
     "add": "sum", "maximum": "max", "minimum": "min", "multiply": "prod", "logical_and": "all", "logical_or": "any",
 }  # fmt: skip
-# The methods of arrays that are NumPy's functions of the array.
+# The array methods that equal a NumPy function of the array.
 METHODS = frozenset({
     "sum", "mean", "var", "std", "max", "min", "prod", "any", "all", "argmax", "argmin", "argsort", "cumsum",
     "clip", "swapaxes", "squeeze", "repeat", "take", "dot", "ravel", "diagonal", "trace", "copy", "round",
     "searchsorted",
 })  # fmt: skip
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"  # `string` takes 5 ms to import
-_PLAIN = frozenset({"shape", "ndim", "size", "result_type", "iscomplexobj", "isrealobj", "can_cast"})  # read no number
-SAME = 1e-13  # relative difference of values that no rounding tells apart
+_PLAIN = frozenset({"shape", "ndim", "size", "result_type", "iscomplexobj", "isrealobj", "can_cast"})  # no numbers read
+SAME = 1e-13  # relative difference that rounding explains
 _FOLDERS = tuple(str(Path(file).parent) for file in (__file__, numpy_file))
 
 
 class NotRecordedError(AttnError):
-    """A function does something that can't be recorded; `where` is the line."""
+    """A function does something that a record can't follow; `where` is the line."""
 
 
 class Recorded(NDArrayOperatorsMixin):
-    """An array that is recorded: NumPy's functions of it are recorded arrays, and a number is never taken out of it.
+    """A recorded array: NumPy functions of it return recorded arrays, and no number leaves it.
 
-    `branches` has the lines of the recorded function that ask for the truth of numbers.
+    `branches` has the lines of the recorded function that branch on numbers.
 
     >>> from attncli.ops.recording.expression import argument
     >>> doubled = 2 * Recorded(argument("x", np.array([1.0, 3.0])), [])
@@ -85,14 +85,14 @@ class Recorded(NDArrayOperatorsMixin):
     def __init__(self, expression: Expression, branches: list[str]) -> None:
         self.expression = expression
         self.branches = branches
-        self._viewed: tuple[Recorded, Any] | None = None  # the array of which it is a part, and the index
+        self._viewed: tuple[Recorded, Any] | None = None  # the array that it is a view of, and the index
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         out, where = options.pop("out", (None,))[0], options.pop("where", True)
         options = {name: value for name, value in options.items() if name not in ("dtype", "casting")}
         name = SYNONYMS.get(ufunc.__name__, ufunc.__name__)
         if name in ("equal", "not_equal") and any(isinstance(x, Recorded) and x.is_number for x in inputs):
-            return name == "not_equal"  # a number that is an argument may be any number
+            return name == "not_equal"  # a numeric argument may be any number
         if method == "reduce" and name in REDUCED:
             found = getattr(np, REDUCED[name])(*inputs, **{"axis": 0, **options})
         elif method == "reduce" and name == "logaddexp":
@@ -119,7 +119,7 @@ class Recorded(NDArrayOperatorsMixin):
         if out is None:
             return found
         if not isinstance(out, Recorded):
-            raise _not_recorded("writing into an array that is not made of an argument")
+            raise _not_recorded("writing into an array that depends on no argument")
         out._become(found if where is True else np.where(where, found, out))
         return out
 
@@ -177,9 +177,9 @@ class Recorded(NDArrayOperatorsMixin):
         return found + initial if initial is not None and function == "sum" else found
 
     def _become(self, other: Any) -> None:
-        """Be what was written into it, and write it into the array of which it is a part.
+        """Take the values written into it, and write them into the array that it is a view of.
 
-        Raises NotRecordedError where that array is not known.
+        Raises NotRecordedError if that array is unknown.
         """
         if self._viewed is None and self.expression.function in MOVES and self.value.base is not None:
             raise _not_recorded(f"writing into what np.{self.expression.function} returns")
@@ -205,12 +205,12 @@ class Recorded(NDArrayOperatorsMixin):
 
     @property
     def is_number(self) -> bool:
-        """Whether it is an argument that is a number and no array."""
+        """Whether it is an argument that is a number, not an array."""
         return self.expression.function == ARGUMENT and not self.shape
 
     @property
     def _is_known(self) -> bool:
-        """Whether it follows from lengths alone."""
+        """Whether it depends on lengths only."""
         return is_general() and not any(step.function == ARGUMENT for step in ordered(self.expression))
 
     @property
@@ -220,12 +220,12 @@ class Recorded(NDArrayOperatorsMixin):
 
     @property
     def ndim(self) -> int:
-        """How many axes it has."""
+        """The number of axes."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
-        """How many numbers it has."""
+        """The number of entries."""
         return math.prod(self.shape)
 
     @property
@@ -244,13 +244,13 @@ class Recorded(NDArrayOperatorsMixin):
         return self._made("swapaxes", self, -1, -2)
 
     def with_value(self, value: Any) -> "Recorded":
-        """The same record with a value that was computed with less rounding; itself where it is as good."""
+        """The same record with a more exact value; itself if that is as good."""
         if np.allclose(value, self.value, rtol=SAME, atol=0):
             return self
         return Recorded(replace(self.expression, value=value), self.branches)
 
     def with_name(self, name: str) -> "Recorded":
-        """The same with a name; an argument keeps its own."""
+        """The same array with a name; an argument keeps its own."""
         is_argument = self.expression.function == ARGUMENT
         return self if is_argument else Recorded(replace(self.expression, label=name), self.branches)
 
@@ -301,23 +301,23 @@ class Recorded(NDArrayOperatorsMixin):
     def __float__(self) -> float:
         if self._is_known:
             return float(self.value)
-        raise _not_recorded("a number that is taken out of its array")
+        raise _not_recorded("taking a number out of its array")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         if self._is_known:
             return np.asarray(self.value, dtype)
-        raise _not_recorded("what copies the numbers out of an array, as np.asarray and np.vectorize do,")
+        raise _not_recorded("copying numbers out of an array, as np.asarray and np.vectorize do,")
 
     def __repr__(self) -> str:
         return repr(self.value)
 
 
-OF_LENGTHS: list[str] = []  # the branches of numbers that are made of lengths alone, which are none
+OF_LENGTHS: list[str] = []  # the branches of numbers that depend on lengths only: always empty
 Length.recorded = lambda expression: Recorded(expression, OF_LENGTHS)
 
 
 class RecordedType:
-    """The type of a recorded array: its `type` makes recorded numbers, so that it is seen where a length comes from."""
+    """The type of a recorded array: its `type` makes recorded numbers, which keep the origin of a length."""
 
     def __init__(self, dtype: Any, branches: list[str]) -> None:
         self.dtype = dtype
@@ -340,7 +340,7 @@ class RecordedType:
 
 
 def _operand(x: Any, *, are_numbers: bool) -> Any:
-    """An operand of a call: the expression of an array of numbers; what says which numbers, with expressions in it."""
+    """An operand of a call: the expression of an array, or an index that may contain expressions."""
     if isinstance(x, Recorded):
         return x.expression
     if isinstance(x, (list, tuple)):
@@ -358,7 +358,7 @@ def _as_array(x: Any) -> Any:
 
 
 def line_outside() -> str:
-    """The line that is recorded, as `line 5: return float(x)`; nothing where the source is not known."""
+    """The line being recorded, as `line 5: return float(x)`; empty if the source is unknown."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and (frame.f_code.co_filename.startswith(_FOLDERS) or frame.f_code.co_filename[0] == "<"):
         frame = frame.f_back
@@ -366,7 +366,7 @@ def line_outside() -> str:
 
 
 def line_of(error: Exception, function: Callable[..., Any]) -> str:
-    """The line of the file of a function at which an error was raised."""
+    """The line of a function's file that raised an error."""
     code, line, traceback = getattr(function, "__code__", None), "", error.__traceback__
     while traceback is not None:
         if code is not None and traceback.tb_frame.f_code.co_filename == code.co_filename:
@@ -376,18 +376,18 @@ def line_of(error: Exception, function: Callable[..., Any]) -> str:
 
 
 def _line(file: str, number: int) -> str:
-    """A line of a file, as it is named."""
+    """The name of a line of a file."""
     source = linecache.getline(file, number).strip()
     return f"line {number}: {source}" if source else ""
 
 
 def _not_recorded(what: str, hint: str = "") -> NotRecordedError:
-    """The error of what can't be recorded."""
+    """The error for an operation that can't be recorded."""
     return NotRecordedError(f"{what} can't be followed", where=line_outside() or None, hint=hint or None)
 
 
 def _einsum(subscripts: str, *operands: Any, **_: Any) -> Recorded:
-    """`np.einsum` with the letters of every axis, also of those that `...` and a missing `->` leave out."""
+    """`np.einsum` with a letter for every axis, also for those that `...` and a missing `->` leave out."""
     inputs, arrow, result = subscripts.replace(" ", "").partition("->")
     terms, free = inputs.split(","), [x for x in LETTERS if x not in subscripts]
     pairs = zip(terms, operands, strict=True)
@@ -430,7 +430,7 @@ def _variance(x: Recorded, axis: Any = None, *, ddof: float = 0, correction: flo
 
 
 def _dot(left: Any, right: Any) -> Any:
-    """`np.dot`, of arrays of at most two axes what `@` is."""
+    """`np.dot`: `@` for arrays of at most two axes."""
     if np.ndim(left) == 0 or np.ndim(right) == 0:
         return left * right
     if max(np.ndim(left), np.ndim(right)) > 2:
@@ -481,14 +481,14 @@ def _split(x: Recorded, sections: Any, axis: int = 0) -> list[Any]:
 
 
 def _selected(conditions: Any, choices: Any, default: Any = 0) -> Any:
-    """`np.select`: of each number the choice of the first condition that holds."""
+    """`np.select`: for each number the choice of the first true condition."""
     for condition, choice in reversed(list(zip(conditions, choices, strict=True))):
         default = np.where(condition, choice, default)
     return default
 
 
 def _filled(fill: Any) -> Callable[..., Recorded]:
-    """What makes a new array of the shape of another, in which numbers may be written."""
+    """The function that makes a new, writable array of another's shape."""
 
     def make(x: Recorded, value: Any = None, **_: Any) -> Recorded:
         made = np.full(x.shape, fill if value is None else value, x.value.dtype if value is None else None)
@@ -498,9 +498,9 @@ def _filled(fill: Any) -> Callable[..., Recorded]:
 
 
 def _copy_to(out: Any, x: Any, where: Any = True, **_: Any) -> None:
-    """`np.copyto` an array that is recorded."""
+    """`np.copyto` a recorded array."""
     if not isinstance(out, Recorded):
-        raise _not_recorded("writing into an array that is not made of an argument", "begin with np.zeros_like")
+        raise _not_recorded("writing into an array that depends on no argument", "begin with np.zeros_like")
     out._become(x if where is True else np.where(where, x, out))
 
 
@@ -512,7 +512,7 @@ def _finite(x: Any, *, nan: float = 0.0, posinf: Any = None, neginf: Any = None,
     return np.where(x == -np.inf, limits.min if neginf is None else neginf, x)
 
 
-# The functions of numbers, and of all functions, that are written in others.
+# NumPy functions that are written with others.
 _UFUNCS: Mapping[str, Callable[..., Any]] = {
     "copy": lambda x: x,
     "vecdot": lambda x, y: (x * y).sum(axis=-1),

@@ -1,4 +1,4 @@
-"""NumPy's code of a record, as a person would write it: variables where the function has them, operators, methods."""
+"""NumPy code for a record, as a person would write it: with the function's variables, operators and methods."""
 
 from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
@@ -10,11 +10,11 @@ from attncli.ops.recording.expression import ARGUMENT, GET_ITEM, RUNNING_MAX, SC
 from attncli.ops.recording.record import Recording
 
 MAX_CONSTANTS = 200  # numbers of an array that is written out
-MAX_WHOLE = 10**6  # that is written without its point
-MAX_LENGTH = 70  # of what is written within a line
-MAX_NAMED = 35  # of that where it has a name
+MAX_WHOLE = 10**6  # the largest number written without a point
+MAX_LENGTH = 70  # of an inline expression
+MAX_NAMED = 35  # of one that has a name
 ATOM, CALL, POWER, SIGN, PRODUCT, SUM, AND, OR, COMPARED = range(9, 0, -1)
-# How an operator is written, and how closely it binds.
+# The sign of an operator, and its precedence.
 OPERATORS: Mapping[str, tuple[str, int]] = {
     "add": ("+", SUM), "subtract": ("-", SUM), "multiply": ("*", PRODUCT), "divide": ("/", PRODUCT),
     "matmul": ("@", PRODUCT), "remainder": ("%", PRODUCT), "floor_divide": ("//", PRODUCT), "power": ("**", POWER),
@@ -25,10 +25,10 @@ OPERATORS: Mapping[str, tuple[str, int]] = {
 
 
 def code_of(made: Recording, variables: Mapping[str, str], taken: Container[str] = ()) -> list[str]:
-    r"""The lines of a record, of which the last is the value; arrays and taps are called as in `variables`.
+    r"""The lines of a record, the last being the value; `variables` names arrays and taps.
 
-    Other variables are those of the function, with an underscore where a name is `taken`. Raises NotRecordedError where
-    something can't be written.
+    Other variables are the function's, with an underscore if the name is `taken`. Raises NotRecordedError if an
+    operation can't be written.
 
     >>> from attncli.ops.recording.record import record
     >>> def shares(x):
@@ -75,7 +75,7 @@ class _Writer:
         return _read([*lines, self._texts[self.result][0]])
 
     def _has_line(self, step: Expression, text: str) -> bool:
-        """Whether a step has a variable: what passes through a tap, and what is named or read twice and not short."""
+        """Whether a step has a variable: a tap, or a longer expression that is named or read twice."""
         if step is self.result or step.function == ARGUMENT or step.is_constant:
             return False
         if step in self._taps or len(text) > (MAX_NAMED if step in self._own_names else MAX_LENGTH):
@@ -84,11 +84,11 @@ class _Writer:
         return self._uses.get(step, 0) > 1 and not is_short
 
     def is_inline(self, step: Expression) -> bool:
-        """Whether a step is written where it stands, and nowhere else."""
+        """Whether a step is written inline."""
         return self._uses.get(step, 0) == 1 and step not in self._taps and not self._texts[step][0].isidentifier()
 
     def _variable(self, step: Expression) -> str:
-        """A name for a step that nothing else has."""
+        """A unique name for a step."""
         own, count = self._own_names.get(step, "part"), 1
         name = self.variables[own] if step in self._taps else own
         while step not in self._taps and (name in self._used or name in self._taken):
@@ -98,7 +98,7 @@ class _Writer:
         return name
 
     def _assigned(self, step: Expression) -> list[str]:
-        """The lines of an array in which some numbers are others."""
+        """The lines that replace some numbers of an array."""
         x, index, value = step.operands
         name = self._variable(step)
         is_zero = x.is_constant and not np.any(x.value)
@@ -107,7 +107,7 @@ class _Writer:
         return [f"{name} = {first}", f"{name}[{self.index(index)}] = {self.text(value, 0)}"]
 
     def text(self, operand: Any, least: int = 0) -> str:
-        """An operand, in brackets where it is bound less closely."""
+        """An operand, in brackets if it binds less tightly."""
         if not isinstance(operand, Expression):
             if isinstance(operand, list):
                 return f"[{', '.join(self.text(part, 0) for part in operand)}]"
@@ -118,10 +118,10 @@ class _Writer:
         return f"({text})" if binding < least else text
 
     def _written(self, step: Expression) -> tuple[str, int]:
-        """The text of a step, and how closely it binds."""
+        """The text of a step, and its precedence."""
         if step.function == ARGUMENT and step.name in self.variables:
             return self.variables[step.name], ATOM
-        if step.is_constant or (step.function == ARGUMENT and not step.shape):  # a number, as it is given
+        if step.is_constant or (step.function == ARGUMENT and not step.shape):  # a number as given
             return _constant(step)
         if step.function in OPERATORS:
             return self._operator(step)
@@ -137,7 +137,7 @@ class _Writer:
         return ", ".join([*(self.text(part, 0) for part in operands), *options])
 
     def _operator(self, step: Expression) -> tuple[str, int]:
-        """Two operands around a sign; a number that changes nothing is left out."""
+        """Two operands around a sign; a neutral number is left out."""
         sign, binding = OPERATORS[step.function]
         left, right = step.operands
         for kept, dropped, neutral in (
@@ -157,7 +157,7 @@ class _Writer:
         return f"{first} {sign} {self.text(right, closer)}", binding
 
     def index(self, index: Any) -> str:
-        """An index as it is written in brackets."""
+        """An index, for brackets."""
         if isinstance(index, tuple):
             parts = [part for at, part in enumerate(index) if not _is_whole(part) or not _is_beside_others(index, at)]
             return ", ".join(map(self.index, parts)) or "()"
@@ -174,7 +174,7 @@ class _Writer:
 
 
 def _read(lines: list[str]) -> list[str]:
-    """The lines without those of variables that no line after them has."""
+    """The lines without assignments to unused variables."""
     kept = list[str]()
     for line in reversed(lines):
         name, sign, _ = line.partition(" = ")
@@ -204,7 +204,7 @@ def _clipped(writer: _Writer, step: Expression, left: Expression, right: Express
 
 
 def _reduced(writer: _Writer, step: Expression, x: Expression) -> str:
-    """A sum, a mean, the largest or the smallest along some axes; of all axes without naming them."""
+    """A sum, a mean, a maximum or a minimum along some axes; for all axes without `axis`."""
     axis, is_kept = step.options["axis"], step.options["keepdims"]
     arguments = [f"axis={axis[0] if len(axis) == 1 else axis}"] if len(axis) == 1 or len(axis) < len(x.shape) else []
     arguments += ["keepdims=True"] if is_kept else []
@@ -212,13 +212,13 @@ def _reduced(writer: _Writer, step: Expression, x: Expression) -> str:
 
 
 def _of_arrays(writer: _Writer, step: Expression, *operands: Expression) -> str:
-    """A function that takes arrays alone in PyTorch: a number is an array of one."""
+    """A function that takes only arrays in PyTorch: a number becomes an array of one."""
     texts = (f"np.array({float(x.value)})" if x.is_constant and not x.shape else writer.text(x) for x in operands)
     return f"np.{step.function}({', '.join(texts)})"
 
 
 def _transposed(writer: _Writer, x: Expression, axes: Any = None) -> str:
-    """An array with its axes in another order; without one in the opposite order."""
+    """An array with its axes in another order; by default reversed."""
     if axes is None and len(x.shape) == 2:
         return f"{writer.text(x, CALL)}.T"
     order = tuple(axes) if axes is not None else tuple(reversed(range(len(x.shape))))
@@ -226,25 +226,25 @@ def _transposed(writer: _Writer, x: Expression, axes: Any = None) -> str:
 
 
 def _order(step: Expression) -> tuple[int, ...]:
-    """The order of the axes that `np.moveaxis` gives."""
+    """The order of axes after `np.moveaxis`."""
     x, source, destination = step.operands
     numbers = np.moveaxis(np.empty(range(2, 2 + len(x.shape))), source, destination).shape
     return tuple(size - 2 for size in numbers)
 
 
 def _index(writer: _Writer, x: Expression, index: Any) -> str:
-    """An index as it is written in brackets; a column of a row is `[:, None]`."""
+    """An index, for brackets; a row becomes a column by `[:, None]`."""
     text = writer.index(index)
     return ":, None" if text == "..., None" and len(x.shape) == 1 else text
 
 
 def _is_whole(part: Any) -> bool:
-    """Whether a part of an index is a colon."""
+    """Whether an element of an index is a colon."""
     return isinstance(part, slice) and part == slice(None)
 
 
 def _is_beside_others(index: tuple[Any, ...], at: int) -> bool:
-    """Whether there are but colons from a colon to the dots before it."""
+    """Whether only colons are between a colon and the dots before it."""
     before = index[:at]
     return any(part is Ellipsis and all(map(_is_whole, before[to + 1 :])) for to, part in enumerate(before))
 
@@ -256,7 +256,7 @@ def _exchanged(writer: _Writer, _step: Expression, x: Expression, one: int, othe
 
 
 def _added(writer: _Writer, step: Expression, grad: Expression, *moved: Any) -> str:
-    """The sums of a gradient over the numbers of each place: by comparison of rows, as sums or as a product."""
+    """The sums of a gradient by position: with comparisons of rows, as sums or as a product."""
     _, _, shape, (function, operands, options), *_ = (*moved, ("", (), ()))
     rows = None
     if function == "take_along_axis":
@@ -286,7 +286,7 @@ def _added(writer: _Writer, step: Expression, grad: Expression, *moved: Any) -> 
 
 
 def _sums_by_row(writer: _Writer, grad: Expression, row: Any, count: int, axes: str) -> str:
-    """The sums of the numbers of a gradient that have the same row, along some axes."""
+    """The sums of a gradient over the numbers of the same row, along some axes."""
     if isinstance(row, Expression) and row.function == "broadcast_to" and row.operands[0].shape[-1:] == row.shape[-1:]:
         row = row.operands[0]
     are_there = f"({writer.text(row, CALL)}[..., None] == np.arange({count}))"
@@ -294,7 +294,7 @@ def _sums_by_row(writer: _Writer, grad: Expression, row: Any, count: int, axes: 
 
 
 def _sums_of_pairs(writer: _Writer, grad: Expression, index: Any, shape: Any) -> str:
-    """The gradient of a table of a row for each pair and a column for each head, of which an index looked pairs up."""
+    """The gradient of a table with a column for each head, after an index looked up a row for each pair."""
     row, column = index if isinstance(index, tuple) and len(index) == 2 else (None, None)
     columns = np.asarray(column) if not isinstance(column, Expression) else np.zeros(())
     own = [at - columns.ndim for at, size in enumerate(columns.shape) if size > 1]
@@ -307,9 +307,9 @@ def _sums_of_pairs(writer: _Writer, grad: Expression, index: Any, shape: Any) ->
 
 
 def _rows(writer: _Writer, index: Any, shape: tuple[int, ...]) -> tuple[str, int, int, int] | None:
-    """Where an index by arrays looks numbers up, counted through the axes that it has arrays for, in one row.
+    """The flat positions that an index by arrays looks up, over the axes that it indexes by arrays.
 
-    Then how many places these have, and how many axes are before and behind them; None of other indices.
+    Then the number of positions on these axes, and the numbers of axes before and after them; None for other indices.
     """
     parts = list(index) if isinstance(index, tuple) else [index]
     if any(part is None for part in parts):
@@ -341,7 +341,7 @@ def _value(operand: Any) -> Any:
 
 
 def _reshaped(writer: _Writer, step: Expression, x: Expression, _shape: Any) -> str:
-    """The same numbers in another shape, of one that has been reshaped for nothing else those before."""
+    """The same numbers in another shape; an inner reshape without another use is skipped."""
     while x.function == "reshape" and writer.is_inline(x):
         x = x.operands[0]
     text = writer.text(x, CALL)
@@ -355,7 +355,7 @@ def _squeezed(writer: _Writer, step: Expression, x: Expression) -> str:
 
 
 _TYPES = {"b": "bool", "f": "float", "i": "int", "u": "int"}
-# How the functions are written that are neither operators nor `np.NAME(…)`, and how closely that binds.
+# The writers of functions that are neither operators nor `np.NAME(…)`, with the precedence.
 WRITTEN: Mapping[str, tuple[int, Callable[..., str]]] = {
     "negative": (SIGN, lambda writer, _step, x: f"-{writer.text(x, SIGN)}"),
     "invert": (SIGN, lambda writer, _step, x: f"~{writer.text(x, SIGN)}"),
@@ -414,12 +414,12 @@ def _array(value: Any) -> str:
         axes = ", ".join(":" if size > 1 else "None" for size in value.shape)
         return counted if value.ndim == 1 else f"{counted}[{axes}]"
     if value.size > MAX_CONSTANTS:
-        raise NotRecordedError(f"an array of {value.size} numbers that is not given can't be written as code")
+        raise NotRecordedError(f"an array of {value.size} numbers that is not an argument can't be written as code")
     return f"np.array({value.tolist()})".replace("inf", "np.inf").replace("nan", "np.nan")
 
 
 def _new_axes(step: Expression) -> str:
-    """The index that adds axes of length 1."""
+    """An index that adds axes of length 1."""
     axis = step.options.get("axis", step.operands[1] if len(step.operands) > 1 else 0)
     axes = {at % len(step.shape) for at in np.atleast_1d(axis).tolist()}
     last = max(axes)

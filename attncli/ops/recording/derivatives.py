@@ -1,4 +1,4 @@
-"""Derivatives of functions of plans from records of what they do, and when such a record may be believed."""
+"""Derivatives of functions of plans from records, and tests whether to trust such a record."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,15 +15,15 @@ from attncli.ops.recording.reverse import gradient
 from attncli.ops.records import MATMUL, TAP, OperatorRecord, StructuralRecord
 from attncli.ops.registry import NO_ARRAYS
 
-GRAD, FORWARD = "grad", "forward"  # of a result: its gradient, and itself, as derivatives name them
-WITH_NUMBERS = frozenset({"score", "normalize", "context", "gate"})  # whose numbers are learned
+GRAD, FORWARD = "grad", "forward"  # a result's gradient, and the result itself, as derivatives name them
+WITH_NUMBERS = frozenset({"score", "normalize", "context", "gate"})  # kinds with learned numbers
 WITHOUT_DERIVATIVES = frozenset({"mask", "generator"})
-STEP, TOLERANCE, TRIES = 1e-6, 1e-4, 3  # of a difference in place of a derivative
+STEP, TOLERANCE, TRIES = 1e-6, 1e-4, 3  # of a finite difference
 
 
 @dataclass(frozen=True)
 class RecordedDerivative:
-    """The derivative of a function of plans by one of its arguments: each call is recorded, and read backwards.
+    """The derivative of a function of plans by one of its arguments: each call is recorded and differentiated.
 
     >>> from attncli.ops.scores import dot
     >>> by_key = RecordedDerivative(dot, "key")
@@ -34,12 +34,12 @@ class RecordedDerivative:
     function: Any
     argument: str
     formula: Formula = "{d_argument} = Σ {d_result} ∂{result}/∂{argument}"
-    symbol: str = ""  # of a number that is a parameter
+    symbol: str = ""  # of a numeric parameter
     keeps_sign: bool = False
 
     @cached_property
     def record(self) -> DerivativeRecord:
-        """What is known of it: it reads all that the function reads."""
+        """Its record: it reads everything that the function reads."""
         code = self.function.__code__
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         own = getattr(self.function, "record", None)
@@ -60,9 +60,9 @@ class RecordedDerivative:
         return f"{self.function.__name__}_{self.argument}"
 
     def __call__(self, grad: Array, **given: Any) -> Array:
-        """The gradient of the argument, from that of the result and what the function is called with.
+        """The gradient of the argument, from the result's gradient and the function's inputs.
 
-        Raises NotRecordedError, with the name of the operator, where the function can't be followed with these numbers.
+        Raises NotRecordedError, with the operator's name, if the function can't be recorded with these numbers.
         """
         try:
             return self.value(grad, given)
@@ -72,7 +72,7 @@ class RecordedDerivative:
             raise NotRecordedError(message, where=error.where) from error
 
     def value(self, grad: Array, given: Mapping[str, Any]) -> Array:
-        """The same; raises NotRecordedError as it is."""
+        """The same, but NotRecordedError is unchanged."""
         made = self.recorded(grad, given, has_names=False)
         of = given[self.argument]
         if made is None:
@@ -81,16 +81,16 @@ class RecordedDerivative:
         return found if found.dtype == grad.dtype else found.astype(grad.dtype)
 
     def objection(self, shapes: Mapping[str, tuple[int, ...]], options: Mapping[str, Any]) -> str:
-        """Why it is not to be believed; nothing where it is.
+        """The reason not to trust it; empty if there is none.
 
-        The function is recorded with other numbers, of the shapes of its arrays with few tokens, without the axes of
-        batch items and heads. The record has to have the function's value, and the gradient the slope of differences.
+        The function is recorded with other numbers, for a few tokens, without the axes of batch items and heads. The
+        record must have the function's value, and the gradient must equal the slope of finite differences.
         """
         given = tuple((name, few_tokens(self.function.record, name, shape)) for name, shape in shapes.items())
         return _objection(_Tried(self.function, self.argument, given, dict(options), repr(sorted(options.items()))))
 
     def read(self, arrays: Mapping[str, Any], options: Mapping[str, Any]) -> Collection[str]:
-        """The arguments whose numbers the gradient is made of, and not their shapes alone, its own among them."""
+        """The arguments whose numbers the gradient needs, not only their shapes; its own may be among them."""
         given = {name: value for name, value in arrays.items() if name != GRAD}
         made = self.recorded(arrays[GRAD], {**given, **options}, has_names=False)
         reached = set() if made is None else set(ordered(made.result))
@@ -99,9 +99,9 @@ class RecordedDerivative:
     def recorded(
         self, grad: Array, given: Mapping[str, Any], numbers: Collection[str] = (), *, has_names: bool = True
     ) -> Recording | None:
-        """The record of the gradient, whose arguments have that of the result too; None where it is 0 throughout.
+        """The record of the gradient, which has the result's gradient as another argument; None if it is 0 everywhere.
 
-        Some `numbers` among the options are recorded too. Raises NotRecordedError.
+        It records `numbers` among the options too. Raises NotRecordedError.
         """
         arrays, options = arrays_of(self.function.record, given, (self.argument, *numbers))
         made = record(self.function, arrays, options, has_names=has_names)
@@ -119,7 +119,7 @@ def arrays_of(
     given: Mapping[str, Any],
     numbers: Collection[str] = (),
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is recorded of what a function is called with, its arrays and some numbers by their names; and the rest."""
+    """Split a function's inputs: its arrays and the named numbers, which are recorded, and the rest."""
     parameters = function_record.parameters if isinstance(function_record, OperatorRecord) else ()
     kinds = {parameter.name: parameter.kind for parameter in parameters}
     others = {name for name in (*kinds, *NO_ARRAYS) if kinds.get(name) != "array"}
@@ -134,9 +134,9 @@ def arrays_of(
 def recording_of(
     function: Any, arrays: Mapping[str, Any], options: Mapping[str, Any], numbers: Collection[str] = ()
 ) -> Recording | None:
-    """The record of a call of a function of plans, or of the derivative of one; None of a gradient that is 0.
+    """The record of a call of a function of plans, or of a derivative; None for a gradient that is 0.
 
-    Of the options the numbers with some names are recorded as the arrays are. Raises NotRecordedError.
+    The named numbers among the options are recorded like arrays. Raises NotRecordedError.
     """
     if isinstance(function, RecordedDerivative):
         given = {name: value for name, value in arrays.items() if name != GRAD}
@@ -146,18 +146,18 @@ def recording_of(
 
 
 def is_of_this_package(function: Any) -> bool:
-    """Whether a function of plans, or that of a derivative, is one of this package's."""
+    """Whether a function of plans, or a derivative's function, belongs to this package."""
     own = function.function if isinstance(function, RecordedDerivative) else function
     return str(own.__module__).startswith("attncli.")
 
 
 @cache
 def derivatives_of(function: Any) -> Mapping[str, Derivative | NoDerivative | None] | None:
-    """The derivatives of a function of plans, by its arguments and numbers; None where there are none.
+    """The derivatives of a function of plans, by its arguments and numbers; None if it has none.
 
-    Where its record has a formula alone, and of other arrays and numbers of operators, they are from records of the
-    function. Of what counts there is none, and of masks and generators there are none at all. Numbers of this package's
-    own operators that say how something is computed, as the base of rope or a small number under a root, have none.
+    Records of the function give those that have only a formula, and those of operators' other arrays and numbers.
+    Counts have none, and masks and generators have none at all. Nor have this package's own numbers that say how to
+    compute, such as the base of rope or an eps under a root.
     """
     own = function.record
     given = own.derivatives or {}
@@ -179,7 +179,7 @@ def derivatives_of(function: Any) -> Mapping[str, Derivative | NoDerivative | No
 
 
 def _resolved(function: Any, name: str, given: Any) -> Derivative | NoDerivative | None:
-    """A derivative as a record has it: itself, or from records of the function where there is but a formula."""
+    """A derivative from an entry of a record: itself, or recorded if the entry is only a formula."""
     if isinstance(given, ByNumber):
         return RecordedDerivative(function, name, given.formula, given.symbol, given.keeps_sign)
     is_formula = isinstance(given, str) or (callable(given) and not hasattr(given, "record"))
@@ -189,7 +189,7 @@ def _resolved(function: Any, name: str, given: Any) -> Derivative | NoDerivative
 
 @dataclass(frozen=True)
 class _Tried:
-    """What a record is tried with; the same is tried once."""
+    """The inputs of a trial of a record; the same ones are tried once."""
 
     function: Any
     name: str
@@ -200,7 +200,7 @@ class _Tried:
 
 @cache
 def _objection(tried: _Tried) -> str:
-    """Why a derivative is not to be believed, by what it gives with other numbers."""
+    """The reason not to trust a derivative, found with other numbers."""
     agreed, refusal = 0, ""
     for seed in range(TRIES):
         given = {key: numbers_for(key, shape, seed) for key, shape in tried.shapes} | dict(tried.options)
@@ -217,7 +217,7 @@ def _objection(tried: _Tried) -> str:
 
 
 def _difference(tried: _Tried, given: dict[str, Any], seed: int) -> str:
-    """How a gradient differs from differences of the function, or a record from the function; nothing where neither."""
+    """How a gradient differs from finite differences, or a record from its function; empty if neither does."""
     function, of = tried.function, given[tried.name]
     with np.errstate(all="ignore"):
         value = np.asarray(function(**copies(given)))
@@ -228,17 +228,17 @@ def _difference(tried: _Tried, given: dict[str, Any], seed: int) -> str:
         arrays, options = arrays_of(function.record, copies(given), (tried.name,))
         made = record(function, arrays, options)
         if not np.allclose(made.result.value, value, rtol=1e-9, atol=1e-12, equal_nan=True):
-            return "its record has other numbers than the function"
+            return "its record has different numbers from the function"
         ends = [np.asarray(function(**copies({**given, tried.name: of + step * way}))) for step in (STEP, -STEP)]
         is_finite = np.isfinite(value) & np.isfinite(ends[0]) & np.isfinite(ends[1])
         if not is_finite.any():
-            return "it gives no finite number where it is tried with other numbers"
+            return "it gives no finite number in a trial with other numbers"
         grad = np.where(is_finite, grad, 0)
         slope = float(np.sum(RecordedDerivative(function, tried.name).value(grad, copies(given)) * way))
         differences = np.where(is_finite, grad * (ends[0] - ends[1]), 0) / (2 * STEP)
     found = float(differences.sum())
     if not np.isfinite(slope):
-        return "it gives no finite slope where it is tried with other numbers"
+        return "it gives no finite slope in a trial with other numbers"
     if abs(found - slope) <= TOLERANCE * (1 + abs(differences).sum()):
         return ""
-    return f"its record has the slope {slope:.6g} where differences have {found:.6g}"
+    return f"its record has the slope {slope:.6g}, finite differences {found:.6g}"

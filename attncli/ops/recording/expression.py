@@ -1,4 +1,4 @@
-"""Expressions: arrays with the calls of NumPy's functions that made them, down to the arguments of a recorded call."""
+"""Expressions: arrays with the NumPy calls that made them, down to the arguments of a recorded call."""
 
 import math
 import operator
@@ -11,7 +11,7 @@ from attncli.base.lazy_numpy import Array, as_array, np
 
 ARGUMENT, CONSTANT = "argument", "constant"
 GET_ITEM, SET_ITEM, SCATTER, RUNNING_MAX = "get_item", "set_item", "scatter", "running_max"
-# The functions that only move numbers, and which of their operands have them: 0 is the first.
+# The functions that only move numbers, and the operands with these numbers: 0 is the first.
 MOVES: Mapping[str, tuple[int, ...]] = {
     GET_ITEM: (0,),
     SET_ITEM: (0, 2),
@@ -28,17 +28,17 @@ MOVES: Mapping[str, tuple[int, ...]] = {
 
 @dataclass(frozen=True, eq=False)
 class Expression:
-    """An array, and the call of a function that made it.
+    """An array, and the call that made it.
 
-    The function is one of NumPy's by its name, or one of this module's; an argument has the name that it was recorded
-    by. Operands may have expressions in lists and tuples.
+    The function is NumPy's, by name, or one of this module; an argument has its recorded name. Operands may have
+    expressions in lists and tuples.
     """
 
     function: str
     operands: tuple[Any, ...]
     options: Mapping[str, Any] = field(repr=False)
-    value: Any = field(repr=False)  # an array, or a number of Python's
-    line: str = ""  # of the recorded function's source, where there is one
+    value: Any = field(repr=False)  # an array, or a Python number
+    line: str = ""  # of the recorded function's source, if known
     label: str = ""  # the name that the function gave it
 
     @cached_property
@@ -48,7 +48,7 @@ class Expression:
 
     @cached_property
     def carried(self) -> tuple["Expression", ...]:
-        """The sources whose numbers it has or computes with: not those that say where numbers are."""
+        """The sources whose numbers it has or computes with; not indices."""
         if self.function in (SCATTER, "where"):
             return self.sources[:1] if self.function == SCATTER else self.sources[1:]
         positions = MOVES.get(self.function)
@@ -69,14 +69,14 @@ class Expression:
 
     @property
     def is_constant(self) -> bool:
-        """Whether it has no argument behind it."""
+        """Whether it depends on no argument."""
         return self.function == CONSTANT
 
     @cached_property
     def places(self) -> tuple[tuple["Expression", ...], Array]:
-        """Of a function that only moves numbers: the arrays that have them, and where each of its own comes from.
+        """For a function that only moves numbers: their arrays, and the origin of each number.
 
-        Numbers are counted from 1, through all the arrays; 0 is a number that the function filled in, 0.
+        Origins count from 1, through all the arrays; 0 marks a 0 that the function filled in.
         """
         positions, found = MOVES[self.function], list[Expression]()
 
@@ -95,19 +95,19 @@ class Expression:
 
 @dataclass(frozen=True, eq=False)
 class Moved:
-    """The function that moved numbers, and the array of which they were, where they are moved back."""
+    """For numbers moved back: the function that had moved them, and their array."""
 
     step: Expression
     source: Expression
 
 
 def constant(value: Any) -> Expression:
-    """A number or an array that does not depend on any argument; a number of Python's keeps its type."""
+    """A number or an array that depends on no argument; a Python number keeps its type."""
     return Expression(CONSTANT, (), {}, value if isinstance(value, (bool, int, float)) else as_array(value))
 
 
 def argument(name: str, value: Array) -> Expression:
-    """An argument of what is recorded."""
+    """An argument of the recorded call."""
     return Expression(ARGUMENT, (name,), {}, value)
 
 
@@ -118,7 +118,7 @@ def called(function: str, operands: tuple[Any, ...], options: Mapping[str, Any],
 
 
 def ordered(*results: Expression) -> list[Expression]:
-    """The expressions that some are made of, each after its sources; without recursion, as loops make long chains."""
+    """All sources of some expressions, each after its own sources; without recursion, as loops make long chains."""
     found, pending = dict[Expression, None](), [(result, False) for result in reversed(results)]
     while pending:
         expression, are_sources_done = pending.pop()
@@ -164,23 +164,23 @@ def function_of(name: str) -> Callable[..., Any]:
 
 
 def _set_item(x: Array, index: Any, value: Array) -> Array:
-    """A copy of an array, other numbers at an index."""
+    """A copy of an array, with other numbers at an index."""
     x = x.copy()
     x[index] = value
     return x
 
 
 def _scatter(x: Array, places: Array, start: int, shape: tuple[int, ...], _how: Any = (), _moved: Any = None) -> Array:
-    """The sums of numbers that belong to the same place of an array of a shape, whose places begin at `start`.
+    """The sums of numbers that go to the same position of an array of a shape, whose positions begin at `start`.
 
-    `_how` says which call moved the numbers there: a function, its operands behind the array, and its options.
+    `_how` is the call that had moved the numbers: a function, its operands after the array, and its options.
     """
     size = math.prod(shape)
     flat, numbers = places.ravel() - start, np.broadcast_to(x, places.shape).ravel()
     if flat.size and (flat.min() < 0 or flat.max() >= size):
         counted = (flat >= 0) & (flat < size)
         flat, numbers = flat[counted], numbers[counted]
-    if x.dtype in (np.float32, np.float64):  # added in float64
+    if x.dtype in (np.float32, np.float64):  # summed in float64
         return np.bincount(flat, numbers, size).astype(x.dtype, copy=False).reshape(shape)
     total = np.zeros(size, x.dtype)
     np.add.at(total, flat, numbers)
@@ -197,7 +197,7 @@ def _expressions_in(operand: Any) -> Iterator[Expression]:
 
 
 def _replaced(operand: Any, value_of: Callable[[Expression], Any]) -> Any:
-    """An operand whose expressions are replaced."""
+    """An operand with its expressions replaced."""
     if isinstance(operand, Expression):
         return value_of(operand)
     if isinstance(operand, (list, tuple)):

@@ -1,4 +1,4 @@
-"""Whether a record follows its numbers as the function does: both are computed with others."""
+"""Whether a record agrees with its function: both are computed with other numbers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,9 +10,9 @@ from attncli.ops.recording.record import Recording
 from attncli.ops.records import OperatorRecord
 
 OTHER_NUMBERS = "it gives other numbers when it is called again"
-MAX_TOKENS = 6  # queries and keys that a function is tried with
+MAX_TOKENS = 6  # queries and keys in a trial
 
-# Arguments that are whole numbers or truths, of which a gradient does not pass on.
+# Arguments that are whole numbers or booleans: no gradient passes through them.
 COUNTED = frozenset({
     "query_positions", "key_positions", "positions", "visible", "query_rows", "key_lengths",
     "query_key_lengths", "query_sequences", "key_sequences", "key_mask", "real_key_starts", "candidates",
@@ -20,9 +20,9 @@ COUNTED = frozenset({
 
 
 def check_follows(made: Recording, function: Any, options: Mapping[str, Any]) -> str:
-    """Why a record does not hold for other numbers of the same shapes; nothing where it does.
+    """Why a record fails for other numbers of the same shapes; empty if it holds.
 
-    It may hold for these alone where the function asks for the truth of some: then the line is named.
+    It may fail because the function branches on a number: then the reason names the line.
     """
     if made.branches:
         return f"it has other steps with other numbers: {made.branches[0]}"
@@ -38,12 +38,12 @@ def check_follows(made: Recording, function: Any, options: Mapping[str, Any]) ->
                 return OTHER_NUMBERS
             own = np.asarray(evaluate(made.result, copies(given)))
         if not np.allclose(own, value, rtol=1e-9, atol=1e-12, equal_nan=True):
-            return "with other numbers its record has another result than the function"
+            return "with other numbers its record and the function differ"
     return ""
 
 
 def numbers_for(name: str, shape: tuple[int, ...], seed: int) -> Array:
-    """Numbers for an argument: positions are counted, weights are a distribution."""
+    """Numbers for an argument: positions count up, weights are a distribution."""
     if name in COUNTED:
         return np.broadcast_to(np.arange(shape[-1]) if shape else np.zeros(()), shape).astype(np.int64)
     numbers = np.random.default_rng([seed, *map(ord, name)]).standard_normal(shape)
@@ -54,17 +54,17 @@ def numbers_for(name: str, shape: tuple[int, ...], seed: int) -> Array:
 
 
 def copies(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments that a function may write into."""
+    """Copies of arguments, which a function may overwrite."""
     return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in given.items()}
 
 
 def reads_other_cells(
     operator: OperatorRecord, shapes: Mapping[str, tuple[int, ...]], options: Mapping[str, Any]
 ) -> bool:
-    """Whether a number that an operator computes for a query, or a pair, depends on other queries, or other keys.
+    """Whether an operator's number for a query, or a pair, depends on other queries, or other keys.
 
-    It is tried with few of them: the first alone have to give what they give among all. What reads whole rows, as a
-    normalizer and a context do, may depend on other keys.
+    A trial with few of them tells: the first ones alone must give the same as among all. Operators that read whole
+    rows, such as normalizers and contexts, may depend on other keys.
     """
     letters = ("n",) if operator.kind in ("normalize", "context") else ("n", "m")
     few = {name: few_tokens(operator, name, shape, least=MAX_TOKENS) for name, shape in shapes.items()}
@@ -74,12 +74,12 @@ def reads_other_cells(
             return any(_reads_others(operator, given, options, letter) for given in several for letter in letters)
     except MemoryError:
         raise
-    except Exception:  # noqa: BLE001 - somebody else's function may raise anything with few tokens
+    except Exception:  # noqa: BLE001 - a user's function may raise anything with few tokens
         return True
 
 
 def _reads_others(operator: OperatorRecord, given: Mapping[str, Any], options: Mapping[str, Any], letter: str) -> bool:
-    """Whether the first rows of a result are others where the last rows of what it is made of are left out."""
+    """Whether the first rows of a result change if the last rows of the inputs are left out."""
     letters = operator.shapes.arrays
     whole = np.asarray(operator.function(**copies(given), **options))
     first = {name: _first_half(letters.get(name, ()), letter, x) for name, x in given.items()}
@@ -89,7 +89,7 @@ def _reads_others(operator: OperatorRecord, given: Mapping[str, Any], options: M
 
 
 def _first_half(letters: Letters, letter: str, array: Array) -> Array:
-    """An array whose axis of a letter, if it has one, is half as long."""
+    """An array with the axis of a letter, if any, cut in half."""
     if letter not in letters or not array.ndim:
         return array
     axis = array.ndim - len(letters) + letters.index(letter)
@@ -97,7 +97,7 @@ def _first_half(letters: Letters, letter: str, array: Array) -> Array:
 
 
 def few_tokens(operator: OperatorRecord, name: str, shape: tuple[int, ...], least: int = 1) -> tuple[int, ...]:
-    """The shape of an array with few tokens; of an array that plans pass without the axes before its own."""
+    """The shape of an array with few tokens, without leading axes for an argument of plans."""
     letters = operator.shapes.arrays.get(name, ())
     own = shape[len(shape) - len(letters) :] if name in operator.arguments else shape
     named = (*("",) * (len(own) - len(letters)), *letters)

@@ -1,4 +1,4 @@
-"""Lengths that remember where they come from, for records that have to hold for arrays of other lengths."""
+"""Lengths that know their origin, for records that must hold for arrays of other lengths."""
 
 import operator
 from collections.abc import Callable, Iterator
@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 from attncli.ops.recording.expression import CONSTANT, Expression
 
 _IS_GENERAL = ContextVar("_IS_GENERAL", default=False)
-# The functions of lengths, by the names of NumPy's.
+# The functions of lengths, by NumPy's names.
 _FUNCTIONS: dict[str, Callable[[int, int], int]] = {
     "add": operator.add,
     "subtract": operator.sub,
@@ -23,9 +23,9 @@ _FUNCTIONS: dict[str, Callable[[int, int], int]] = {
 
 @contextmanager
 def for_any_numbers() -> Iterator[None]:
-    """A block in which what is recorded has to hold for other lengths, and for any numbers.
+    """A block whose records must hold for other lengths, and for any numbers.
 
-    Gradients are then plain products and quotients; whoever computes them takes those of 0 for 0.
+    Gradients are then plain products and quotients; the one who computes them makes products with 0 be 0.
     """
     token = _IS_GENERAL.set(True)
     try:
@@ -35,14 +35,14 @@ def for_any_numbers() -> Iterator[None]:
 
 
 def is_general() -> bool:
-    """Whether this is such a block."""
+    """Whether the code runs in such a block."""
     return _IS_GENERAL.get()
 
 
 class Length(int):
-    """The length of an axis, or a whole number among the options, and what is made of it by arithmetic.
+    """The length of an axis, or a whole number among the options, or the result of arithmetic with such.
 
-    `made` is the array and its axis, counted from the last, from −1; the name of an option; or a function of lengths.
+    `made` is the array and its axis (−1 is the last), the name of an option, or a function of lengths.
 
     >>> from attncli.ops.recording.expression import argument
     >>> from attncli.base.lazy_numpy import np
@@ -52,7 +52,7 @@ class Length(int):
     """
 
     made: tuple[Any, ...]
-    recorded: ClassVar[Callable[[Any], Any]]  # the recorded array of an expression, which `arrays` knows
+    recorded: ClassVar[Callable[[Any], Any]]  # makes the recorded array of an expression; `arrays` sets it
 
     def __new__(cls, value: int, *made: Any) -> Self:
         """A length with its origin."""
@@ -62,12 +62,12 @@ class Length(int):
 
     @classmethod
     def of(cls, expression: Expression) -> tuple["Length", ...]:
-        """Those of the axes of an array."""
+        """The lengths of an array's axes."""
         count = len(expression.shape)
         return tuple(cls(size, "length", expression, at - count) for at, size in enumerate(expression.shape))
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        """NumPy's function of the length as a recorded number."""
+        """The NumPy function of the length as a recorded number."""
         inputs = tuple(_as_recorded(x) for x in inputs)
         return getattr(ufunc, method)(*inputs, **options)
 
@@ -109,22 +109,22 @@ class Length(int):
 
 
 def lengths_of(expression: Expression) -> tuple[int, ...]:
-    """The shape of an array, of lengths where they are followed."""
+    """The shape of an array, made of lengths inside `follow_lengths`."""
     return Length.of(expression) if is_general() else expression.shape
 
 
 def length_constant(length: Length) -> Expression:
-    """The number that a length is, without an argument behind it."""
+    """A length as a plain number, which depends on no argument."""
     return Expression(CONSTANT, (length,), {}, int(length))
 
 
 def filled_constant(filled: Any, like: Expression) -> Expression:
-    """An array of one number, which is as long as another."""
+    """An array that repeats one number, as long as another array."""
     return Expression(CONSTANT, (lengths_of(like),), {}, filled)
 
 
 def _combined(function: str, left: Any, right: Any) -> Any:
-    """A function of two lengths, or of one and a whole number; of a fraction the number."""
+    """A function of two lengths, or of one and a whole number; with a fraction the plain number."""
     if type(left) is float or type(right) is float:
         return _number({"add": operator.add, "subtract": operator.sub}.get(function, operator.mul), left, right)
     if not (isinstance(left, int) and isinstance(right, int)):
@@ -140,5 +140,5 @@ def _number(function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
 
 
 def _as_recorded(x: Any) -> Any:
-    """A length as a recorded number, anything else as it is."""
+    """A length as a recorded number; anything else unchanged."""
     return Length.recorded(length_constant(x)) if isinstance(x, Length) else x

@@ -1,4 +1,4 @@
-"""Worked lines of a cell from a record: the terms that it is made of, down to the numbers of the arguments."""
+"""Worked lines of a cell from a record: its terms, down to the numbers of the arguments."""
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,14 +31,14 @@ from attncli.numbers.terms import (
 from attncli.ops.recording.arrays import REDUCTIONS, NotRecordedError
 from attncli.ops.recording.expression import ARGUMENT, MOVES, RUNNING_MAX, SCATTER, Expression, ordered
 
-MAX_OWN_CELLS = 2  # of an array whose numbers have lines of their own
-MAX_LINES = 12  # of numbers on the way
-MAX_INLINE = 2  # terms of a sum that stands in brackets among others
-# Functions that are written where they stand, also where their numbers recur.
+MAX_OWN_CELLS = 2  # of an array whose numbers get their own lines
+MAX_LINES = 12  # for intermediate numbers
+MAX_INLINE = 2  # terms of a sum that is written in brackets within another
+# Functions that are written inline, even if their numbers recur.
 _AROUND = frozenset({"sqrt", "log", "cbrt"})
 _SIMPLE = frozenset({"negative", "add", "subtract", "multiply", "absolute", "maximum", "minimum", "where", "astype"})
 _JOINED = frozenset({"bitwise_and", "logical_and", "bitwise_or", "logical_or", "invert", "logical_not"})
-# With which truth one part says that of the whole.
+# The truth value of one operand that decides the whole.
 _DECIDING = {"bitwise_or": True, "logical_or": True, "bitwise_and": False, "logical_and": False}
 _SIGNS = {"less": "<", "less_equal": "≤", "greater": ">", "greater_equal": "≥", "equal": "=", "not_equal": "≠"}
 _OPPOSITE_SIGNS = {"less": "greater_equal", "less_equal": "greater", "equal": "not_equal"}
@@ -46,7 +46,7 @@ _OPPOSITE_SIGNS |= {sign: opposite for opposite, sign in _OPPOSITE_SIGNS.items()
 
 
 def _is(term: Term, value: float) -> bool:
-    """Whether a term is a number of the function and has a value."""
+    """Whether a term is a constant of the function and has a value."""
     return isinstance(term, Number) and term.is_parameter and term.entries == (value,)
 
 
@@ -56,7 +56,7 @@ def _is_negative(x: Term) -> bool:
 
 
 def _times(x: Term, y: Term) -> Term:
-    """A product: numbers of the function before others, and numbers before vectors; 1 is left out, 0 makes 0."""
+    """A product: constants before other numbers, numbers before vectors; 1 is left out, 0 makes 0."""
     if _is(x, 1) or _is(y, 0):
         return y
     if _is(x, 0) or _is(y, 1):
@@ -67,20 +67,20 @@ def _times(x: Term, y: Term) -> Term:
 
 
 def _over(x: Term, y: Term) -> Term:
-    """A quotient, with the sign of a number of the function before it; 1 is left out."""
+    """A quotient, with a constant's sign before it; 1 is left out."""
     if isinstance(y, Number) and y.is_parameter and y.entries[0] < 0:
         return -_over(x, parameter(-float(y.entries[0])))
     return x if _is(y, 1) else x / y
 
 
 def _total(terms: Sequence[Term]) -> Term:
-    """A sum without what is always 0."""
+    """A sum without constant zeros."""
     counted = [term for term in terms if not _is(term, 0)]
     return total(counted) if counted else parameter(0)
 
 
 TermOf = Callable[..., Term]
-# What a person writes for a function of terms.
+# The way a person writes a function of terms.
 TERMS: Mapping[str, TermOf] = {
     "negative": lambda x: number(-x.entries[0]) if _is_negative(x) else -x,
     "absolute": absolute,
@@ -121,11 +121,10 @@ TERMS: Mapping[str, TermOf] = {
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of the expressions of a record.
+    """Facts about the expressions of a record.
 
-    What is `given` has the numbers that are given, in lines of their own where few are read, or few rows of what has
-    `rows` of features; what was `computed` before has numbers and no lines. Numbers on the way are named as in `names`,
-    also by their index.
+    Those `given` have their numbers, in separate lines if few are read, or few of their `rows` of features. Those
+    `computed` before have numbers and no lines. `names` has names for intermediate numbers, also with an index.
     """
 
     given: Mapping[Expression, Array] = field(default_factory=dict)
@@ -146,10 +145,10 @@ def recorded_lines(
     grad: Expression | None = None,
     sentence: Callable[[str, Term | None, Array], str] = lambda own, _term, _places: own,
 ) -> list[str]:
-    """The lines of one number of a result, or of a vector: of what it is made of, and its own last.
+    """The lines for one number of a result, or for a vector: intermediate numbers first, its own last.
 
-    `flats` are its places among the numbers of the result, `value` what the step has there. `sentence` makes the last
-    line of it, of its term, and of the places of `grad` that are read.
+    `flats` are its flat positions in the result, `value` is the step's value there. `sentence` makes the last line from
+    it, its term, and the positions of `grad` that are read.
     """
     worked = _Worked(write, result, known, letter)
     worked.demand(result, flats)
@@ -158,7 +157,7 @@ def recorded_lines(
     lines = [*worked.lines, *worked.conditions]
     if worked.left_out:
         lines.append(f"… {count_of(worked.left_out, 'number')} on the way computed alike …")
-    if term is worked.last and not worked.conditions and not worked.left_out:  # the line of the result itself
+    if term is worked.last and not worked.conditions and not worked.left_out:  # the result's own line
         lines, term = lines[:-1], worked.last_term
     if isinstance(term, Number) and not term.is_vector and np.ndim(value):
         term = number(np.full(np.shape(value), float(term.entries[0])))
@@ -169,7 +168,7 @@ def recorded_lines(
 
 
 def recorded_verdict(write: ArithmeticWriter, result: Expression, flat: int) -> str:
-    """What makes one truth of a mask true or false."""
+    """Why one cell of a mask is true or false."""
     worked = _Worked(write, result, Known(), "")
     places = np.array([flat])
     worked.demand(result, places)
@@ -177,7 +176,7 @@ def recorded_verdict(write: ArithmeticWriter, result: Expression, flat: int) -> 
 
 
 class _Worked:
-    """The terms and the lines of what one cell is made of."""
+    """The terms and the lines for one cell."""
 
     def __init__(
         self,
@@ -192,25 +191,25 @@ class _Worked:
         self.given = known.given
         self.names = known.names
         self.letter = letter
-        self.read = dict[Expression, list[Array]]()  # the places of arguments whose numbers are written
+        self.read = dict[Expression, list[Array]]()  # the positions of arguments whose numbers are written
         self.lines = list[str]()
-        self.last: Term | None = None  # whose line is the last, and what it was made of
+        self.last: Term | None = None  # the term with the last line, and its source
         self.last_term: Term = number(0)
         self.conditions = list[str]()
         self.left_out = 0
-        self._cells = dict[Expression, int]()  # how many numbers of each are read
-        self._needed = dict[Expression, Array]()  # and which
-        self._uses = dict[Expression, int]()  # and by how many functions
-        self._made = set[Expression]()  # what is made of arguments
+        self._cells = dict[Expression, int]()  # the count of numbers read from each
+        self._needed = dict[Expression, Array]()  # their positions
+        self._uses = dict[Expression, int]()  # the count of functions that read them
+        self._made = set[Expression]()  # expressions that depend on arguments
         for step in self.steps:
             if step.function == ARGUMENT or not self._made.isdisjoint(step.sources):
                 self._made.add(step)
-        # Sums under a root, which stand there.
+        # Sums under a root, which are written there.
         under = [step.sources[0] for step in self.steps if step.function in _AROUND]
         under += [source for step in under if step.function == "add" for source in step.sources]
         self._inside = {step for step in under if not step.label}
         self._own = dict[tuple[Expression, bytes], Term]()
-        self._numbered = dict[str, int]()  # how many numbers without a name have a sign
+        self._numbered = dict[str, int]()  # the count of unnamed numbers with each sign
 
     def demand(self, result: Expression, flats: Array) -> None:
         """Count the numbers of each expression that are read."""
@@ -230,7 +229,7 @@ class _Worked:
                 self._uses[source] = self._uses.get(source, 0) + 1
 
     def place_of(self, step: Expression, flats: Array) -> str:
-        """Where a number that was only moved stands in its argument: `table[2]`; nothing of others."""
+        """The position in its argument of a number that was only moved: `table[2]`; empty for others."""
         while step.function in MOVES:
             read = _read(step, flats)
             if len(read) != 1 or len(read[0][1]) != len(flats):
@@ -242,7 +241,7 @@ class _Worked:
         return f"{step.name}[{index}]"
 
     def term(self, step: Expression, flats: Array, *, is_root: bool = False) -> Term:
-        """The term of one number, or of a vector of as many as there are places."""
+        """The term of one number, or of a vector with so many positions."""
         if len(flats) > 1 and (flats == flats[0]).all():
             flats = flats[:1]
         if self._is_leaf(step):
@@ -260,7 +259,7 @@ class _Worked:
         return self._written(step, flats, is_root=is_root)
 
     def _named_row(self, step: Expression, flats: Array) -> Array:
-        """All that is read of the row of one number, where rows have a name: they have one line together."""
+        """Every number that is read from the same row, if rows have a name: they share a line."""
         if not step.label or not step.shape or len(flats) > 1:
             return flats
         needed, length = self._needed[step], step.shape[-1]
@@ -268,14 +267,14 @@ class _Worked:
         return row
 
     def _is_leaf(self, step: Expression) -> bool:
-        """Whether a number is not worked out: an argument, a constant, one of many that another step has."""
+        """Whether a number is not worked out: it is an argument, a constant, or one of many of another step."""
         is_many = step in self.given and self._cells.get(step, 0) > MAX_OWN_CELLS
         return is_many or step in self.known.computed or step.function == ARGUMENT or step.is_constant
 
     def _number(self, step: Expression, flats: Array) -> Term:
-        """Numbers as they are; one where all are the same one."""
+        """Numbers as given; a single one if all are the same."""
         self.read.setdefault(step, []).append(flats)
-        if isinstance(step.value, (int, float)):  # written in the function
+        if isinstance(step.value, (int, float)):  # a constant of the function
             return parameter(step.value)
         values = np.asarray(self.given.get(step, self.known.computed.get(step, step.value))).ravel()[flats]
         is_truth = values.dtype.kind == "b"
@@ -285,7 +284,7 @@ class _Worked:
         return number(values[0]) if len(_distinct(flats)) == 1 else number(list(map(float, values)))
 
     def _has_own_line(self, step: Expression) -> bool:
-        """Whether the numbers of a step have lines of their own: sums inside others, and what has a name or recurs."""
+        """Whether a step's numbers get their own lines: sums inside others, and numbers with a name or several uses."""
         if step in self.given or (step.label and self._cells.get(step, 0) <= MAX_OWN_CELLS):
             return True
         if (
@@ -302,11 +301,11 @@ class _Worked:
         return step.function not in _SIMPLE and (step in self.names or self._uses.get(step, 0) > 1)
 
     def _count_of_terms(self, step: Expression) -> int:
-        """How many terms a sum has."""
+        """The number of a sum's terms."""
         return max((own.shape[1] for _, own in _read(step, np.zeros(1, int))), default=0)
 
     def _with_line(self, step: Expression, flats: Array) -> Term:
-        """A number with a line of its own; beyond so many lines the number alone."""
+        """A number with its own line; after MAX_LINES the number alone."""
         if len(self.lines) >= MAX_LINES or self._cells.get(step, 0) > MAX_LINES:
             self.left_out += 1
             return self._number(step, flats)
@@ -331,7 +330,7 @@ class _Worked:
         return made
 
     def _name(self, step: Expression, flats: Array) -> str:
-        """The name of a number on the way: the function's variable with its index, otherwise Σ, Σ₂ and so on."""
+        """The name of an intermediate number: the function's variable with its index, otherwise Σ, Σ₂ and so on."""
         sign = self.names.get(step, "Σ" if step.function in _SUMS else "x")
         if not isinstance(sign, str):
             return sign(*np.unravel_index(flats, step.shape or (1,)))
@@ -341,7 +340,7 @@ class _Worked:
         return sign if count == 1 else sign + str(count).translate(_SUBSCRIPTS)
 
     def _written(self, step: Expression, flats: Array, *, is_root: bool = False) -> Term:
-        """The term of a step from those of what it reads; that of a result is not behind its sign or its place."""
+        """The term of a step from its operands' terms; without the sign or position for a result."""
         name = step.function
         if name == "where" or name in MOVES:
             return (self._chosen if name == "where" else self._moved)(step, flats, is_root=is_root)
@@ -356,7 +355,7 @@ class _Worked:
             (positive, of_positive), *_ = _read(divisor, of_divisor[:, 0])
             return -_over(self.term(x, of_x[:, 0]), self.term(positive, of_positive[:, 0]))
         parts = [self._parts(step, *read[0])]
-        if name == "matmul":  # what the function itself multiplies by 0 is not read
+        if name == "matmul":  # numbers that the function multiplies by a constant 0 are not read
             kept = [at for at, term in enumerate(parts[0]) if not _is(term, 0)]
             parts[0], read[1] = [parts[0][at] for at in kept], (read[1][0], read[1][1][:, kept])
         parts += [self._parts(step, source, own) for source, own in read[1:]]
@@ -372,14 +371,14 @@ class _Worked:
         return TERMS[name](*terms)
 
     def _parts(self, step: Expression, source: Expression, own: Array) -> list[Term]:
-        """The terms that the numbers of a step read of a source: of a row that has a line its entries."""
+        """The terms that a step's numbers read from a source: entries of a row, if the row has a line."""
         row = own[0]
         if len(row) > 1 and len(_distinct(row)) == len(row) and (own == row).all():
             return self._entries(step, source, row)
         return [self.term(source, own[:, at]) for at in range(own.shape[1])]
 
     def _entries(self, step: Expression, source: Expression, row: Array) -> list[Term]:
-        """The terms of a row that a step reads of a source; the parts of joined arrays each have their own."""
+        """The terms of a row that a step reads from a source; joined arrays have one each."""
         origin, places = (source, row) if source in self.given else self._moved_from(source, row)
         if origin.function in MOVES and origin not in self.given:
             found = dict[int, Term]()
@@ -403,7 +402,7 @@ class _Worked:
         return [self.term(source, row[at : at + 1]) for at in range(len(row))]
 
     def _with_rows(self, step: Expression, row: Array) -> None:
-        """Write the lines of whole rows that have a name, before each number of them is read."""
+        """Write the lines of named rows, before their numbers are read."""
         if len(row) > 1 and step.function in (*TERMS, "where") and not self._is_leaf(step):
             if step.label and self._has_own_line(step):
                 self.term(step, row)
@@ -412,7 +411,7 @@ class _Worked:
                     self._with_rows(source, own[:, 0])
 
     def _moved_from(self, step: Expression, flats: Array) -> tuple[Expression, Array]:
-        """Where numbers come from that a function moved, all from one array."""
+        """The origin of moved numbers, if it is one array."""
         while step.function in MOVES:
             sources, places = step.places
             found = places.ravel()[flats]
@@ -424,11 +423,11 @@ class _Worked:
         return step, flats
 
     def _reads_infinite(self, step: Expression, flats: Array) -> bool:
-        """Whether a number is made of −∞ or ∞: nothing can be redone with it."""
+        """Whether a number depends on −∞ or ∞, so that no arithmetic repeats it."""
         return any(np.isinf(np.ravel(source.value)[own]).any() for source, own in _read(step, flats))
 
     def _moved(self, step: Expression, flats: Array, *, is_root: bool) -> Term:
-        """The term of numbers where they came from; of several arrays the numbers themselves."""
+        """The term of numbers at their origin; from several arrays the numbers themselves."""
         sources, places = step.places
         found, start = places.ravel()[flats], 1
         for source in sources:
@@ -439,13 +438,13 @@ class _Worked:
         return self._number(step, flats)
 
     def _chosen(self, step: Expression, flats: Array, *, is_root: bool) -> Term:
-        """The term of what a condition chose, of a result with the condition as a line; of a vector of both numbers."""
+        """The term that a condition chose, for a result with the condition's line; for a mixed vector its numbers."""
         condition, *choices = step.operands
         chosen = np.broadcast_to(condition.value, step.shape).ravel()[flats]
         if chosen.any() != chosen.all():
             return self._number(step, flats)
         choice, other = choices if chosen.all() else choices[::-1]
-        is_guard = condition.function == "equal" and other.is_constant  # against a division by 0, which it is not
+        is_guard = condition.function == "equal" and other.is_constant  # against division by 0
         is_finite = not self._reads_infinite(condition, _at_same(condition, step, flats))
         if is_root and not is_guard and is_finite and (len(flats) == 1 or choice.is_constant):
             text = self.condition(condition, _at_same(condition, step, flats)[:1])
@@ -453,7 +452,7 @@ class _Worked:
         return self.term(choice, _at_same(choice, step, flats))
 
     def condition(self, step: Expression, flats: Array) -> str:
-        """What makes a truth true or false, in numbers: `2 − 1 ≥ 0`, `−1 ≤ 0`, and several with "and"."""
+        """Why a condition is true or false, in numbers: `2 − 1 ≥ 0`, `−1 ≤ 0`, and several with "and"."""
         is_true = bool(np.ravel(step.value)[flats[0]])
         if step.function in _SIGNS:
             sides = [self.term(source, own[:, 0]) for source, own in _read(step, flats)]
@@ -462,7 +461,7 @@ class _Worked:
         if step.function in MOVES or step.function in _JOINED:
             parts = [(source, own[:, 0]) for source, own in _read(step, flats)]
             deciding = _DECIDING.get(step.function)
-            if deciding == is_true:  # by itself: one true part of "or", one false part of "and"
+            if deciding == is_true:  # one operand decides: a true one of "or", a false one of "and"
                 parts = [part for part in parts if bool(np.ravel(part[0].value)[part[1][0]]) == is_true]
             return " and ".join(dict.fromkeys(self.condition(*part) for part in parts))
         return "true" if is_true else "false"
@@ -483,17 +482,17 @@ _SUMS: Mapping[str, Callable[[Sequence[Term]], Term]] = {
 
 
 def _distinct(places: Array) -> Array:
-    """The places, each once, in order; `np.unique` imports masked arrays, which take as long as all lines."""
+    """The distinct positions, in order; `np.unique` imports masked arrays, which take as long as all lines."""
     return np.array(sorted(set(places.ravel().tolist())), dtype=np.int64)
 
 
 def _numbers(expression: Expression) -> Array:
-    """The numbers of the places of an array, in its shape."""
+    """The flat positions of an array, in its shape."""
     return np.arange(np.size(expression.value)).reshape(expression.shape)
 
 
 def _at_same(source: Expression, step: Expression, flats: Array) -> Array:
-    """The places of an operand that belong to those of what is computed from it number by number."""
+    """The positions of an operand for positions of an elementwise result."""
     if not step.shape:
         return np.zeros(len(flats), int)
     found: Array = np.broadcast_to(_numbers(source), step.shape)[np.unravel_index(flats, step.shape)]
@@ -501,7 +500,7 @@ def _at_same(source: Expression, step: Expression, flats: Array) -> Array:
 
 
 def _read(step: Expression, flats: Array) -> list[tuple[Expression, Array]]:
-    """What the numbers at some places are made of: of each operand the places for each of them, [count terms]."""
+    """The sources of the numbers at some positions: for each operand their positions, [count terms]."""
     name = step.function
     if name in _READERS:
         return _READERS[name](step, flats)
@@ -509,32 +508,32 @@ def _read(step: Expression, flats: Array) -> list[tuple[Expression, Array]]:
 
 
 def _read_of_each(step: Expression, flats: Array) -> list[tuple[Expression, Array]]:
-    """What the numbers at some places are made of, also where one is made of more than another."""
+    """The sources of the numbers at some positions, even if they have different counts."""
     if step.function not in _UNEVEN:
         return _read(step, flats)
     return [part for at in flats for part in _read(step, np.array([at]))]
 
 
 def _read_by_scatter(step: Expression, flats: Array) -> list[tuple[Expression, Array]]:
-    """The places of all numbers that were added up."""
+    """The positions of all summands."""
     source, places, start, *_ = step.operands
     of_each = [np.flatnonzero(places.ravel() == start + at) for at in flats]
     numbers = np.broadcast_to(_numbers(source), places.shape).ravel()
     width = max(map(len, of_each), default=0)
     if any(len(part) != width for part in of_each):
-        raise NotRecordedError("the gradient of numbers that were moved unevenly has no lines")
+        raise NotRecordedError("a gradient of numbers that were moved unevenly has no lines")
     return [(source, np.array([numbers[part] for part in of_each]).reshape(len(flats), width))]
 
 
 def _read_by_reduction(step: Expression, flats: Array) -> list[tuple[Expression, Array]]:
-    """The places of the numbers along the axes that were reduced."""
+    """The positions along the reduced axes."""
     source, axes = step.operands[0], tuple(step.options["axis"])
     moved = np.moveaxis(_numbers(source), axes, range(-len(axes), 0))
     return [(source, moved.reshape(max(np.size(step.value), 1), -1)[flats])]
 
 
 def _read_by_move(step: Expression, flats: Array) -> list[tuple[Expression, Array]]:
-    """The places that moved numbers come from, in each array."""
+    """The positions in each array that moved numbers come from."""
     sources, places = step.places
     found, start, read = places.ravel()[flats], 1, list[tuple[Expression, Array]]()
     for source in sources:
@@ -547,7 +546,7 @@ def _read_by_move(step: Expression, flats: Array) -> list[tuple[Expression, Arra
 
 
 def _read_by_running_sum(step: Expression, flats: Array) -> list[tuple[Expression, Array]]:
-    """The places up to that of one number, along the axis of a running sum or maximum."""
+    """The positions up to one number's, along the axis of a running sum or maximum."""
     source = step.operands[0]
     if len(flats) != 1:
         raise NotRecordedError("a vector of running sums has no lines")
@@ -560,7 +559,7 @@ def _read_by_running_sum(step: Expression, flats: Array) -> list[tuple[Expressio
 
 
 def _read_by_product(step: Expression, flats: Array) -> list[tuple[Expression, Array]]:
-    """The places of the row and the column of each number of a product of matrices."""
+    """The positions of the row and the column for each number of a matrix product."""
     left, right = step.operands
     of_left, of_right = _numbers(left), _numbers(right)
     of_left = of_left[None, :] if of_left.ndim == 1 else of_left
@@ -574,7 +573,7 @@ def _read_by_product(step: Expression, flats: Array) -> list[tuple[Expression, A
 
 
 def _read_by_einsum(step: Expression, flats: Array) -> list[tuple[Expression, Array]]:
-    """The places of the factors of each number of `np.einsum`."""
+    """The positions of the factors for each number of `np.einsum`."""
     subscripts, *factors = step.operands
     inputs, result = subscripts.split("->")
     terms = inputs.split(",")
@@ -595,7 +594,7 @@ def _read_by_einsum(step: Expression, flats: Array) -> list[tuple[Expression, Ar
 
 
 read_cells = _read
-_UNEVEN = (SCATTER, "cumsum", RUNNING_MAX)  # whose numbers are made of more or of fewer others
+_UNEVEN = (SCATTER, "cumsum", RUNNING_MAX)  # their numbers have different counts of sources
 _READERS: Mapping[str, Callable[[Expression, Array], list[tuple[Expression, Array]]]] = {
     **dict.fromkeys(MOVES, _read_by_move),
     **dict.fromkeys(REDUCTIONS, _read_by_reduction),

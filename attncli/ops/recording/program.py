@@ -1,7 +1,7 @@
-"""Programs of records: lists of instructions of few kinds, as JSON has them, which the page computes and reads.
+"""Programs for records: lists of a few kinds of instructions, in JSON, which the page runs and shows.
 
-An instruction is a list: its name and its operands, most of them the numbers of instructions before it. Functions that
-move numbers keep their options, so that a program holds for arrays of other lengths.
+An instruction is a list: its name and its operands, mostly numbers of earlier instructions. Functions that move numbers
+keep their options, so that a program holds for arrays of other lengths.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,20 +25,20 @@ from attncli.ops.recording.record import Recording
 
 MAX_CONSTANTS = 2_000  # numbers of an array that is written out
 Register = int
-# The functions of truths, by those of their bits.
+# The logical functions, by the bitwise ones.
 _OF_TRUTHS = {
     "invert": "logical_not", "bitwise_and": "logical_and", "bitwise_or": "logical_or", "bitwise_xor": "logical_xor",
 }  # fmt: skip
-_NEUTRAL = {"add": 0, "subtract": 0, "multiply": 1, "divide": 1, "power": 1}  # numbers that change nothing
+_NEUTRAL = {"add": 0, "subtract": 0, "multiply": 1, "divide": 1, "power": 1}  # neutral numbers
 _WHOLE = slice(None)
 
 
 def program_of(made: Recording, options: Sequence[str] = (), *, is_gradient: bool = False) -> dict[str, Any]:
-    """The program of a record: `steps`, the instructions, of which `result` is the number of the one that is the value.
+    """The program for a record: `steps` are the instructions, and `result` is the number of the one with the value.
 
-    `taps` has the instructions of inner quantities, `names` those that have a name in the function, by their numbers.
-    Arguments that are among the `options` are read from these. In a gradient, products of 0 are 0, also of 0 and ∞.
-    The numbers of one that `is_truth` are 1 for true and 0 for false. Raises NotRecordedError.
+    `taps` has the instructions of inner quantities, `names` the function's names of instructions, by number. Arguments
+    among the `options` are read from these. In a gradient, products with 0 are 0, even 0 times ∞. If it `is_truth`, 1
+    is true and 0 is false. Raises NotRecordedError.
 
     >>> from attncli.ops.recording.record import record
     >>> program_of(record(lambda x: 2 * x, {"x": np.array([1.0, 2.0])}, {}))["steps"]
@@ -59,13 +59,13 @@ def program_of(made: Recording, options: Sequence[str] = (), *, is_gradient: boo
 
 
 def nothing_program(of: str) -> dict[str, Any]:
-    """The program of a gradient that is 0 throughout."""
+    """The program for a gradient that is 0 everywhere."""
     steps = [["argument", of], ["number", 0], ["multiply", 0, 1]]
     return {"steps": steps, "result": 2, "taps": {}, "names": {}, "is_gradient": True, "is_truth": False}
 
 
 class _Writer:
-    """Writes the instructions of expressions, the same ones once."""
+    """Writes the instructions for expressions, equal ones once."""
 
     def __init__(self, options: Sequence[str]) -> None:
         self.steps: list[list[Any]] = []
@@ -74,7 +74,7 @@ class _Writer:
         self._written: dict[str, Register] = {}
 
     def emit(self, *step: Any) -> Register:
-        """The number of an instruction, which is added where there is none like it, and where it changes something."""
+        """The number of an instruction; a new one is added only if none is equal, and if it has an effect."""
         for at in (2, 1) if step[0] in ("add", "multiply") else (2,) if step[0] in _NEUTRAL else ():
             if self.steps[step[at]] == ["number", _NEUTRAL[step[0]]]:
                 return int(step[3 - at])
@@ -85,14 +85,14 @@ class _Writer:
         return self._written[text]
 
     def register(self, result: Expression) -> Register:
-        """The number of the instruction that has the value of an expression."""
+        """The number of an expression's instruction."""
         for step in ordered(result):
             if step not in self.known:
                 self.known[step] = self._written_step(step)
         return self.known[result]
 
     def number(self, x: Any) -> Register:
-        """That of a number, of a length or of a recorded number."""
+        """The instruction for a number, a length or a recorded number."""
         if isinstance(x, Expression):
             return self.register(x)
         if isinstance(x, Length):
@@ -105,11 +105,11 @@ class _Writer:
         return self.emit("number", float(x) if np.asarray(x).dtype.kind == "f" else int(x))
 
     def shape(self, shape: Any) -> list[Register]:
-        """Those of the lengths of a shape."""
+        """The instructions for a shape's lengths."""
         return [self.number(size) for size in (shape if isinstance(shape, (tuple, list)) else (shape,))]
 
     def _written_step(self, step: Expression) -> Register:
-        """The instruction of an expression whose sources are written."""
+        """The instruction of an expression whose sources are already written."""
         name = step.function
         if name == ARGUMENT:
             return self.emit("option" if step.name in self._options else "argument", step.name)
@@ -125,7 +125,7 @@ class _Writer:
         return write(self, step)
 
     def _constant(self, step: Expression) -> Register:
-        """A number, an array of equal ones that is as long as another, or an array that is written out."""
+        """A number, an array of equal numbers as long as another, or an array that is written out."""
         if step.operands and isinstance(step.operands[0], Length):
             return self.number(step.operands[0])
         if step.operands:
@@ -133,13 +133,13 @@ class _Writer:
         if not np.ndim(step.value):
             return self.number(step.value)
         if np.size(step.value) > MAX_CONSTANTS:
-            raise _no_program(step, "a large array that no argument is behind")
+            raise _no_program(step, "a large array that depends on no argument")
         value = np.asarray(step.value)
         value = value.astype(int) if value.dtype.kind == "b" else value
         return self.emit("constant", list(value.shape), value.ravel().tolist())
 
     def _moved(self, step: Expression, register: Callable[[Expression], Register]) -> Register:
-        """The instructions of a function that moves numbers, with the registers of what it moves."""
+        """The instructions of a function that moves numbers, with its operands' registers."""
         operands = step.operands
         if step.function in ("concatenate", "stack"):
             axis = step.options.get("axis", operands[1] if len(operands) > 1 else 0) % len(step.shape)
@@ -154,10 +154,10 @@ class _Writer:
         return write(self, step, register(operands[0]))
 
     def _scattered(self, step: Expression) -> Register:
-        """Numbers that go back to where they came from, by what moved the places of these."""
+        """Numbers moved back to their origin, by moving the positions likewise."""
         grad, *_, moved = step.operands
         if not isinstance(moved, Moved):
-            raise _no_program(step, "the gradient of numbers that were moved by their order")
+            raise _no_program(step, "a gradient of numbers that were moved by their order")
         source = self.register(moved.source)
         for other in moved.step.sources:
             self.register(other)
@@ -172,7 +172,7 @@ class _Writer:
         return self.emit("scatter", self.known[grad], self._moved(moved.step, register), source)
 
     def index(self, step: Expression, x: Register, count: int, index: Any) -> Register:
-        """What an index takes of an array with so many axes."""
+        """The selection of an index from an array with so many axes."""
         parts = list(index) if isinstance(index, tuple) else [index]
         parts = [part.value if isinstance(part, Expression) and _is_plain(part) else part for part in parts]
         if any(_is_boolean(part) for part in parts):
@@ -209,7 +209,7 @@ class _Writer:
         return x if axes == list(range(count)) else self.emit("arrange", x, axes)
 
     def _taken(self, x: Register, count: int, arrays: list[Any], axis: int) -> Register:
-        """What index arrays take of the axes from one on: of several, of these axes as one."""
+        """The selection of index arrays from the axes from one on; several axes count as one."""
         registers = [self.array(part) for part in arrays]
         if len(arrays) == 1:
             return self.emit("take", x, registers[0], axis - count)
@@ -232,7 +232,7 @@ class _Writer:
 
 
 def _is_plain(part: Expression) -> bool:
-    """Whether it is a number or an array that no argument is behind, nor a length."""
+    """Whether it is a number or an array that depends on no argument and no length."""
     return part.is_constant and not part.operands
 
 
@@ -242,17 +242,17 @@ def _is_boolean(part: Any) -> bool:
 
 
 def _no_program(step: Expression, what: str) -> NotRecordedError:
-    """The error of what has no instruction."""
+    """The error for an operation without an instruction."""
     return NotRecordedError(f"{what} can't be computed in the page", where=step.line or None)
 
 
 def _axis_of(step: Expression, at: int, default: Any = None) -> Any:
-    """The option `axis` of a function, or its operand at a place."""
+    """The option `axis` of a function, or its operand at an index."""
     return step.options.get("axis", step.operands[at] if len(step.operands) > at else default)
 
 
 def _along(writer: _Writer, step: Expression, default: Any) -> tuple[Register, int]:
-    """The array of a function along one axis, and the axis from the last: without an axis all numbers in a row."""
+    """The array of a function along one axis, and the axis from the last; without an axis all numbers in a row."""
     source, axis = step.operands[0], _axis_of(step, 1, default)
     x, count = writer.known[source], len(source.shape)
     if axis is None:
@@ -261,12 +261,12 @@ def _along(writer: _Writer, step: Expression, default: Any) -> tuple[Register, i
 
 
 def _write_along(name: str, default: Any) -> Callable[[_Writer, Expression], Register]:
-    """What writes a function along one axis."""
+    """The writer of a function along one axis."""
     return lambda writer, step: writer.emit(name, *_along(writer, step, default))
 
 
 def _write_product(writer: _Writer, step: Expression) -> Register:
-    """A product of matrices; of vectors as rows or columns."""
+    """A matrix product; vectors are rows or columns."""
     left, right = step.operands
     of_left, of_right = writer.known[left], writer.known[right]
     if len(left.shape) == 1:
@@ -281,7 +281,7 @@ def _write_product(writer: _Writer, step: Expression) -> Register:
 
 
 def _write_einsum(writer: _Writer, step: Expression) -> Register:
-    """Products over the letters of all axes, summed over those that the result does not have."""
+    """Products over the letters of all axes, summed over letters that the result lacks."""
     subscripts, *factors = step.operands
     inputs, result = subscripts.split("->")
     summed = "".join(sorted({*inputs} - {*result, ","}))
@@ -297,7 +297,7 @@ def _write_einsum(writer: _Writer, step: Expression) -> Register:
 
 
 def _write_cast(writer: _Writer, step: Expression) -> Register:
-    """A number as another type: as a truth, as a whole number, or as it is."""
+    """A number as another type: as a boolean, as a whole number, or unchanged."""
     source, kind = step.operands
     x, zero = writer.known[source], writer.emit("number", 0)
     if kind.kind == "b":
@@ -314,7 +314,7 @@ def _write_rounded(writer: _Writer, step: Expression) -> Register:
 
 
 def _write_by_number(writer: _Writer, step: Expression) -> Register:
-    """A function of each number; that of bits only of truths."""
+    """An elementwise function; bitwise ones only for booleans."""
     name = _OF_TRUTHS.get(step.function, step.function)
     if name != step.function and np.asarray(step.value).dtype.kind != "b":
         raise _no_program(step, "bits of whole numbers")
@@ -327,7 +327,7 @@ def _write_reduced(writer: _Writer, step: Expression) -> Register:
 
 
 def _write_counted(writer: _Writer, step: Expression) -> Register:
-    """How many of some sorted numbers come before each of others."""
+    """The count of sorted numbers before each of others."""
     bounds, numbers = step.operands
     if step.options.get("sorter") is not None or len(bounds.shape) != 1:
         raise _no_program(step, "np.searchsorted with a sorter")
@@ -353,7 +353,7 @@ _WRITERS: Mapping[str, Callable[[_Writer, Expression], Register]] = {
 
 
 def _arranged(axes_of: Callable[..., Sequence[int | None]]) -> Callable[[_Writer, Expression, Register], Register]:
-    """What writes a function that only puts axes in another order, adds them or takes them away."""
+    """The writer of a function that only reorders, adds or removes axes."""
 
     def write(writer: _Writer, step: Expression, x: Register) -> Register:
         axes = list(axes_of(step, len(step.operands[0].shape), *step.operands[1:], **step.options))
@@ -369,13 +369,13 @@ def _exchanged(_step: Expression, count: int, one: int = -2, other: int = -1, **
 
 
 def _moved_axes(_step: Expression, count: int, source: Any, destination: Any) -> list[int]:
-    """The order of `np.moveaxis`, which moves numbers of axes as it moves axes."""
+    """The order of axes after `np.moveaxis`, by moving the axes' numbers."""
     shape = np.moveaxis(np.empty(tuple(range(2, 2 + count))), source, destination).shape
     return [size - 2 for size in shape]
 
 
 def _without(step: Expression, count: int, axis: Any = None) -> list[int]:
-    """The axes that `np.squeeze` leaves."""
+    """The axes that `np.squeeze` keeps."""
     own = step.operands[0].shape
     if axis is None:
         return [at for at in range(count) if own[at] != 1]
@@ -384,7 +384,7 @@ def _without(step: Expression, count: int, axis: Any = None) -> list[int]:
 
 
 def _with_new(step: Expression, _count: int, axis: Any = None) -> list[int | None]:
-    """The axes that `np.expand_dims` makes."""
+    """The axes that `np.expand_dims` adds."""
     total = len(step.shape)
     added = {at % total for at in (axis if isinstance(axis, (tuple, list)) else (axis,))}
     places = iter(range(total))
@@ -392,7 +392,7 @@ def _with_new(step: Expression, _count: int, axis: Any = None) -> list[int | Non
 
 
 def _write_shape(name: str) -> Callable[[_Writer, Expression, Register], Register]:
-    """What writes a function that gives an array a shape."""
+    """The writer of a function that gives an array a shape."""
 
     def write(writer: _Writer, step: Expression, x: Register) -> Register:
         shape = step.operands[1] if len(step.operands) > 1 else step.options["shape"]
@@ -406,7 +406,7 @@ def _write_index(writer: _Writer, step: Expression, x: Register) -> Register:
 
 
 def _write_assigned(writer: _Writer, step: Expression, x: Register) -> Register:
-    """Numbers that are written into an array, where an index says or where a condition holds."""
+    """Numbers written into an array, at an index or where a condition holds."""
     array, index, value = step.operands
     of_value = writer.known[value]
     if _is_boolean(index) and not isinstance(index, bool):
@@ -447,7 +447,7 @@ def _write_repeated(writer: _Writer, step: Expression, x: Register) -> Register:
 
 
 def _write_triangle(comparison: str) -> Callable[[_Writer, Expression, Register], Register]:
-    """What writes `np.tril` or `np.triu`, which set the numbers on one side of a diagonal to 0."""
+    """The writer of `np.tril` or `np.triu`, which zero one side of a diagonal."""
 
     def write(writer: _Writer, step: Expression, x: Register) -> Register:
         k = step.options.get("k", step.operands[1] if len(step.operands) > 1 else 0)

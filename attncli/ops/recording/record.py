@@ -1,4 +1,4 @@
-"""Record a function: call it with arrays that write down what is done to them."""
+"""Record a function: call it with arrays that record their operations."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -16,11 +16,11 @@ from attncli.ops.records import TAP
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """What a call of a function computed, from its arguments down.
+    """The record of a call, down to the arguments.
 
-    `names` has what passed through `tap` and what the function's variables held when it returned, as they are named
-    there, `inner_names` what those of the functions held that it called. `branches` are the lines that asked for the
-    truth of numbers: with other numbers the record may be another.
+    `names` has the inner quantities passed to `tap`, and the values of the function's variables when it returned;
+    `inner_names` has the variables of functions that it called. `branches` are the lines that branched on numbers: for
+    other numbers the record may differ.
     """
 
     result: Expression
@@ -34,11 +34,11 @@ class Recording:
 def record(
     function: Callable[..., Any], arrays: Mapping[str, Any], options: Mapping[str, Any], *, has_names: bool = True
 ) -> Recording:
-    """Call a function with arrays that are recorded, by the names of its arguments, and with options that are not.
+    """Call a function with recorded arrays, by the names of its arguments, and with plain options.
 
-    Without names it has those of taps alone.
+    Without names it has only the names of taps.
 
-    Raises NotRecordedError where it does something that can't be followed.
+    Raises NotRecordedError if the function does something that can't be recorded.
 
     >>> made = record(lambda x, *, power: x**power, {"x": np.array([2.0, 3.0])}, {"power": 2})
     >>> made.result.function, made.result.value
@@ -61,7 +61,7 @@ def record(
             found = function(**given, **options)
         except (AttnError, MemoryError):
             raise
-        except Exception as error:  # an array that is recorded is not all that one of NumPy's is
+        except Exception as error:  # a recorded array lacks some features of a NumPy array
             message = f"it can't be followed ({type(error).__name__}: {error})"
             raise NotRecordedError(message, where=line_of(error, function) or None) from error
     result = found.expression if isinstance(found, Recorded) else constant(found)
@@ -81,9 +81,9 @@ def record(
 
 @contextmanager
 def _variables_of(function: Callable[..., Any], found: dict[str, Any], inner: dict[Expression, str]) -> Any:
-    """A block in which the variables of a function, when it returns, are added to `found`.
+    """A block that adds the variables of a function, when it returns, to `found`.
 
-    Those of the functions of its package that it calls are added to `inner`, by what they hold.
+    It adds the variables of called functions of the same package to `inner`, by their values.
     """
     code = getattr(function, "__code__", None)
     folder = None if code is None else Path(code.co_filename).parent

@@ -1,4 +1,4 @@
-"""Gradients of expressions, from the result back to an argument; they are recorded arrays too, with lines and code."""
+"""Gradients of expressions, from the result back to an argument; they are recorded too, with lines and code."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -19,13 +19,13 @@ from attncli.ops.recording.expression import (
 )
 from attncli.ops.recording.lengths import filled_constant, is_general, lengths_of
 
-Slope = Callable[..., Any]  # of the gradient of the result, the result and the operands: the gradient of one of these
+Slope = Callable[..., Any]  # (gradient of the result, result, operands) to the gradient of one operand
 
 
 def gradient(result: Expression, of: Expression, grad: Recorded) -> Recorded | None:
-    """The gradient of an expression that a result is made of, from that of the result; None where nothing comes back.
+    """The gradient of an expression within a result, from the result's gradient; None if it has no influence.
 
-    Raises NotRecordedError where the result follows it in jumps alone.
+    Raises NotRecordedError if its only influence is by jumps.
     """
     steps = ordered(result)
     reached, smooth = {of}, {of}
@@ -38,7 +38,7 @@ def gradient(result: Expression, of: Expression, grad: Recorded) -> Recorded | N
         return None
     if result not in smooth:
         jump = next(step for step in reversed(steps) if step in reached and _is_stepwise(step))
-        message = f"it jumps where np.{jump.function} has another answer, and has no slope elsewhere"
+        message = f"it jumps when np.{jump.function} changes, and has no slope otherwise"
         raise NotRecordedError(message, where=jump.line or None)
     gradients = {result: grad}
     for step in reversed(steps):
@@ -53,7 +53,7 @@ def gradient(result: Expression, of: Expression, grad: Recorded) -> Recorded | N
 
 
 def _without_sign(x: Recorded) -> Recorded | None:
-    """What an array is the opposite of, where it is one: the sign goes before all that is made of it."""
+    """The array that this one negates, if any: the sign moves to the front of the products."""
     return Recorded(x.expression.operands[0], x.branches) if x.expression.function == "negative" else None
 
 
@@ -63,7 +63,7 @@ def _opposite(x: Recorded) -> Any:
 
 
 def _sum(total: Recorded | None, own: Recorded) -> Any:
-    """A gradient and another that comes back to the same array."""
+    """The sum of two gradients of the same array."""
     if total is None:
         return own
     inner = _without_sign(own)
@@ -71,7 +71,7 @@ def _sum(total: Recorded | None, own: Recorded) -> Any:
 
 
 def _cancels(step: Expression, grad: Recorded, gradients: Mapping[Expression, Recorded]) -> bool:
-    """Whether a largest number was only subtracted, as by a softmax: what comes back to it is rounding."""
+    """Whether a maximum was only subtracted, as in a softmax: its gradient is only rounding."""
     if step.function not in ("max", "min") or step.operands[0] not in gradients:
         return False
     other = abs(gradients[step.operands[0]].value)
@@ -80,20 +80,20 @@ def _cancels(step: Expression, grad: Recorded, gradients: Mapping[Expression, Re
 
 
 def _is_stepwise(step: Expression) -> bool:
-    """Whether a function has steps and no slope between them."""
+    """Whether a function is a step function."""
     is_cast = step.function == "astype" and np.asarray(step.value).dtype.kind != "f"
     return step.function in STEPWISE or step.function in INDICES or step.function in ("any", "all") or is_cast
 
 
 def _with_slope(step: Expression) -> Sequence[Expression]:
-    """The operands by which a function has a slope: neither an index nor a condition."""
+    """The operands with a slope: neither indices nor conditions."""
     if step.function in MOVES:
         return step.places[0]
     return step.sources[1:] if step.function == "where" else step.sources
 
 
 def _back(step: Expression, grad: Recorded, wanted: set[Expression]) -> list[tuple[Expression, Recorded]]:
-    """The gradients of those operands of a step that are wanted, from that of the step."""
+    """The gradients of a step's requested operands, from the step's gradient."""
 
     def recorded(expression: Any) -> Any:
         if not isinstance(expression, Expression):
@@ -117,12 +117,12 @@ def _back(step: Expression, grad: Recorded, wanted: set[Expression]) -> list[tup
 
 
 def _full(grad: Any, shape: tuple[int, ...]) -> Any:
-    """A gradient with every number of its array."""
+    """A gradient, broadcast to its array's shape."""
     return grad if grad.shape == shape else np.broadcast_to(grad, shape)
 
 
 def _unbroadcast(grad: Any, shape: tuple[int, ...], step: Expression) -> Any:
-    """A gradient summed over the axes along which its array was broadcast."""
+    """A gradient, summed over the axes along which its array was broadcast."""
     inner = _without_sign(grad) if isinstance(grad, Recorded) else None
     if inner is not None:
         return -_unbroadcast(inner, shape, step)
@@ -139,7 +139,7 @@ def _unbroadcast(grad: Any, shape: tuple[int, ...], step: Expression) -> Any:
 
 
 def _times(grad: Any, x: Any) -> Any:
-    """The product of a gradient and a number; where either is 0 it is 0, whatever the other is."""
+    """The product of a gradient and a number; 0 if either is 0, whatever the other is."""
     inner = _without_sign(x) if isinstance(x, Recorded) else None
     if inner is not None:
         return -_times(grad, inner)
@@ -160,7 +160,7 @@ def _value(x: Any) -> Any:
 
 
 def _wins(grad: Any, one: Any, other: Any, sign: int) -> Any:
-    """The gradient where the one is larger (sign 1) or less; of equal ones each has half, and with a number nothing."""
+    """The gradient where one is larger (sign 1) or smaller; equal arrays get half each, next to a number nothing."""
     is_first = sign * _value(one) > sign * _value(other)
     is_equal = _value(one) == _value(other)
     if not isinstance(other, Recorded) or not (is_equal.any() or is_general()):
@@ -171,7 +171,7 @@ def _wins(grad: Any, one: Any, other: Any, sign: int) -> Any:
 
 
 def _along(grad: Any, x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
-    """The gradient of a reduction, an axis of length 1 in the place of each that was reduced."""
+    """The gradient of a reduction, with an axis of length 1 for each reduced axis."""
     return grad if keepdims or not grad.ndim else np.expand_dims(grad, tuple(at % np.ndim(x) for at in axis))
 
 
@@ -184,7 +184,7 @@ def _of_mean(grad: Any, _result: Any, x: Any, *, axis: tuple[int, ...], keepdims
 
 
 def _of_extreme(grad: Any, result: Any, x: Any, *, axis: tuple[int, ...], keepdims: bool) -> Any:
-    """Of the largest or smallest: all of the gradient; equal ones share it."""
+    """The maximum or minimum gets the whole gradient; equal ones share it."""
     is_one = _value(x) == _value(_along(result, x, axis, keepdims))
     counts = is_one.sum(axis=axis, keepdims=True)
     shared = x == _along(result, x, axis, keepdims)
@@ -194,7 +194,7 @@ def _of_extreme(grad: Any, result: Any, x: Any, *, axis: tuple[int, ...], keepdi
 
 
 def _of_running_sum(grad: Any, result: Any, x: Any, axis: int | None = None) -> Any:
-    """Each number is in all sums from its own on."""
+    """Each number is in all running sums from its own on."""
     grad = _full(grad, result.shape)
     if axis is None:
         return np.reshape(np.flip(np.cumsum(np.flip(grad, 0), axis=0), 0), x.shape)
@@ -202,7 +202,7 @@ def _of_running_sum(grad: Any, result: Any, x: Any, axis: int | None = None) -> 
 
 
 def _of_running_max(grad: Any, _result: Any, x: Any, axis: int) -> Any:
-    """Each number gives its gradient back to the largest up to it."""
+    """Each running maximum passes its gradient to the number that it equals."""
     numbers = np.moveaxis(_value(x), axis, -1)
     is_new = numbers >= np.maximum.accumulate(numbers, axis=-1)
     last = np.maximum.accumulate(np.where(is_new, np.arange(numbers.shape[-1]), 0), axis=-1)
@@ -212,7 +212,7 @@ def _of_running_max(grad: Any, _result: Any, x: Any, axis: int) -> Any:
 
 
 def _product(left: Any, right: Any) -> Any:
-    """A product of matrices with a gradient, to which rows or columns of zeros add nothing."""
+    """A matrix product with a gradient, where rows or columns of zeros add nothing."""
     if not (is_general() or (all_finite(_value(left)) and all_finite(_value(right)))):
         used = (_value(left) != 0).any(axis=-2) & (_value(right) != 0).any(axis=-1)
         left, right = np.where(used[..., None, :], left, 0), np.where(used[..., :, None], right, 0)
@@ -220,14 +220,14 @@ def _product(left: Any, right: Any) -> Any:
 
 
 def _transposed(x: Any) -> Any:
-    """Matrices transposed; of transposed ones these themselves."""
+    """Transposed matrices; a double transposition is undone."""
     if isinstance(x, Recorded) and x.expression.function == "swapaxes" and {*x.expression.operands[1:]} == {-1, -2}:
         return Recorded(x.expression.operands[0], x.branches)
     return np.swapaxes(x, -1, -2)
 
 
 def _of_left(grad: Any, result: Any, left: Any, right: Any) -> Any:
-    """The gradient of the left matrix of a product, or of a vector."""
+    """The gradient of the left matrix, or vector, of a product."""
     grad = _full(grad, result.shape)
     grad, left_shape, right = _as_matrices(grad, np.shape(left), right, is_left=True)
     found = _summed(_product(grad, _transposed(right)), left_shape)
@@ -235,7 +235,7 @@ def _of_left(grad: Any, result: Any, left: Any, right: Any) -> Any:
 
 
 def _of_right(grad: Any, result: Any, left: Any, right: Any) -> Any:
-    """The gradient of the right matrix of a product, or of a vector."""
+    """The gradient of the right matrix, or vector, of a product."""
     grad = _full(grad, result.shape)
     grad, right_shape, left = _as_matrices(grad, np.shape(right), left, is_left=False)
     found = _summed(_product(_transposed(left), grad), right_shape)
@@ -255,7 +255,7 @@ def _as_matrices(grad: Any, shape: tuple[int, ...], other: Any, *, is_left: bool
 
 
 def _summed(grad: Any, shape: tuple[int, ...]) -> Any:
-    """A gradient of matrices summed over the batch axes along which they were broadcast."""
+    """A gradient of matrices, summed over the batch axes along which they were broadcast."""
     added = grad.ndim - len(shape)
     kept = tuple(at + added for at, size in enumerate(shape[:-2]) if size == 1 != grad.shape[at + added])
     if kept:
@@ -264,14 +264,14 @@ def _summed(grad: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _is_two(x: Any) -> bool:
-    """Whether an exponent is 2, and not just a number that is 2 now."""
+    """Whether an exponent is the constant 2, not a parameter that happens to be 2."""
     return bool(np.all(_value(x) == 2)) and not (is_general() and isinstance(x, Recorded))
 
 
 NOISE = 64  # units of rounding, of the largest gradient
 _ALONG_AXES = ("sum", "mean", "max", "min", "cumsum", RUNNING_MAX)
 LN2, LN10 = 0.6931471805599453, 2.302585092994046
-# The slope by each operand: of the gradient g, the result y and the operands.
+# The slope by each operand, from the gradient g, the result y and the operands.
 SLOPES: Mapping[str, tuple[Slope | None, ...]] = {
     "negative": (lambda g, y, x: -g,),
     "absolute": (lambda g, y, x: g * np.sign(x),),
@@ -324,7 +324,7 @@ SLOPES: Mapping[str, tuple[Slope | None, ...]] = {
 def _products_back(
     step: Expression, grad: Recorded, wanted: set[Expression], recorded: Callable[[Any], Any]
 ) -> list[tuple[Expression, Recorded]]:
-    """The gradients of the factors of `np.einsum`: products of the others with that of the result."""
+    """The gradients of the factors of `np.einsum`: products of the other factors with the result's gradient."""
     subscripts, *factors = step.operands
     grad = _full(grad, lengths_of(step))
     inputs, result = subscripts.split("->")
@@ -336,7 +336,7 @@ def _products_back(
             raise NotRecordedError(f"np.einsum of a diagonal, {own!r}, has no derivative here", where=step.line or None)
         others = [(x, recorded(one)) for to, (x, one) in enumerate(zip(letters, factors, strict=True)) if to != at]
         alone = "".join(x for x in own if x not in result and all(x not in other for other, _ in others))
-        if alone:  # it is summed by itself: every number of the axis has the same gradient
+        if alone:  # a letter summed by itself: every number along its axis has the same gradient
             others.append((alone, np.ones([factor.shape[own.index(x)] for x in alone])))
         terms = ",".join([result, *(x for x, _ in others)])
         found.append((factor, np.einsum(f"{terms}->{own}", grad, *(one for _, one in others))))
@@ -344,7 +344,7 @@ def _products_back(
 
 
 def _moved_back(step: Expression, grad: Any, wanted: set[Expression]) -> list[tuple[Expression, Recorded]]:
-    """The gradients of arrays whose numbers were moved: back to where they came from, added where they were copied."""
+    """The gradients of arrays whose numbers were moved: moved back, and summed over copies."""
     grad = _full(grad, lengths_of(step))
     opposite = _OPPOSITES.get(step.function)
     back = (
@@ -362,8 +362,8 @@ def _moved_back(step: Expression, grad: Any, wanted: set[Expression]) -> list[tu
 
 
 def _back_to(step: Expression, source: Expression, grad: Any, places: Array, start: int) -> Any:
-    """The gradient of one of the arrays, by the places that its numbers went to."""
-    has_index = len(step.carried) < len(step.sources)  # which may be another with other numbers
+    """The gradient of one of the arrays, by the new positions of its numbers."""
+    has_index = len(step.carried) < len(step.sources)  # other numbers may give another index
     in_order = np.arange(start, start + np.size(source.value))
     if not has_index and np.array_equal(places.ravel(), in_order):
         return _in_shape(step, source, grad)
@@ -378,13 +378,13 @@ def _back_to(step: Expression, source: Expression, grad: Any, places: Array, sta
 
 
 def _in_shape(step: Expression, source: Expression, grad: Any) -> Any:
-    """A gradient in the shape of an array whose numbers stayed in their order."""
+    """A gradient in the shape of an array whose numbers kept their order."""
     added = _added_axes(step)
     return _without_axes(grad, added) if added else grad.reshape(lengths_of(source))
 
 
 def _joined_back(step: Expression, source: Expression, grad: Any) -> Any:
-    """The part of one of the arrays that were joined; None where one was joined to itself."""
+    """One joined array's slice of a gradient; None if an array was joined to itself."""
     joined = step.operands[0]
     if len(set(joined)) < len(joined):
         return None
@@ -399,7 +399,7 @@ def _joined_back(step: Expression, source: Expression, grad: Any) -> Any:
 
 
 def _sliced_back(step: Expression, source: Expression, grad: Any) -> Any:
-    """The gradient of an array of which slices were taken: 0 elsewhere; None of other indices."""
+    """The gradient of an array after slicing: 0 elsewhere; None for other indices."""
     index = step.operands[1] if isinstance(step.operands[1], tuple) else (step.operands[1],)
     if not all(part is None or part is Ellipsis or isinstance(part, (slice, int)) for part in index):
         return None
@@ -417,7 +417,7 @@ def _set(step: Expression, source: Expression, grad: Any) -> Recorded:
 
 
 def _repeated_back(step: Expression, source: Expression, grad: Any) -> Any:
-    """The sums over the copies of each entry along an axis; None where they are not equally many."""
+    """The sums over the copies of each entry along an axis; None if their counts differ."""
     count, axis = (*step.operands[1:], step.options.get("repeats"), step.options.get("axis"))[:2]
     axis = step.options.get("axis", axis)
     if not isinstance(count, int) or not isinstance(axis, int):
@@ -429,7 +429,7 @@ def _repeated_back(step: Expression, source: Expression, grad: Any) -> Any:
 
 
 def _taken_back(step: Expression, source: Expression, grad: Any, places: Array) -> Any:
-    """The gradient of an array of which an index took a part: 0 elsewhere; None where it took some twice."""
+    """The gradient of an array after indexing: 0 elsewhere; None if the index repeats numbers."""
     summed = _sum_of_copies(step, source, grad, places)
     if summed is not None or len(np.unique(places)) < places.size:
         return summed
@@ -437,7 +437,7 @@ def _taken_back(step: Expression, source: Expression, grad: Any, places: Array) 
 
 
 def _added_axes(step: Expression) -> tuple[int, ...]:
-    """The axes of length 1 that an index added to an array, if it did nothing else."""
+    """The axes of length 1 that an index added, if it did nothing else."""
     if step.function != GET_ITEM:
         return ()
     index = step.operands[1] if isinstance(step.operands[1], tuple) else (step.operands[1],)
@@ -453,7 +453,7 @@ def _added_axes(step: Expression) -> tuple[int, ...]:
 
 
 def _without_axes(grad: Any, axes: tuple[int, ...]) -> Any:
-    """A gradient without axes of length 1; a sum that was kept along them is one that is not."""
+    """A gradient without axes of length 1; a sum with kept axes becomes one without."""
     step = grad.expression
     count = len(step.shape)
     if step.function == "sum" and step.options["keepdims"] and {at - count for at in axes} == set(step.options["axis"]):
@@ -462,7 +462,7 @@ def _without_axes(grad: Any, axes: tuple[int, ...]) -> Any:
 
 
 def _sum_of_copies(_step: Expression, source: Expression, grad: Any, places: Array) -> Any:
-    """The gradient of an array that was copied along whole axes; None where it was moved otherwise."""
+    """The gradient of an array that was copied along whole axes; None for other moves."""
     copied = tuple(
         at for at in range(places.ndim) if places.shape[at] > 1 and (places == np.take(places, [0], axis=at)).all()
     )
@@ -474,7 +474,7 @@ def _sum_of_copies(_step: Expression, source: Expression, grad: Any, places: Arr
 
 
 def _swapped_back(step: Expression, _source: Expression, grad: Any) -> Any:
-    """The gradient of matrices that were transposed; of a product the other way round."""
+    """The gradient of transposed matrices; a product is transposed by swapping its factors."""
     product = grad.expression
     if product.function != "matmul" or step.operands[1:] != (-1, -2) or min(len(x.shape) for x in product.sources) < 2:
         return np.swapaxes(grad, *step.operands[1:])
@@ -482,7 +482,7 @@ def _swapped_back(step: Expression, _source: Expression, grad: Any) -> Any:
     return right.mT @ left.mT
 
 
-# The gradients of arrays from those of what was moved; None where it takes the place of each number.
+# The gradients of arrays whose numbers were moved; None if each number's position is needed.
 _OPPOSITES: Mapping[str, Callable[[Expression, Expression, Any], Any]] = {
     "reshape": _in_shape,
     "swapaxes": _swapped_back,

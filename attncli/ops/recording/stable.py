@@ -1,4 +1,4 @@
-"""Marks for records: safeguards against overflow, of which they have the plain formula, and names of what is inside."""
+"""Marks for records: the plain formula of a safeguard against overflow, and names of inner arrays."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,7 @@ from attncli.base.lazy_numpy import np
 
 
 def stable(plain: Callable[..., Any], safe: Callable[..., Any], *arrays: Any) -> Any:
-    """`safe(*arrays)`, which is `plain(*arrays)` computed without overflow; lines, code and gradients are of `plain`.
+    """`safe(*arrays)`, which computes `plain(*arrays)` without overflow; lines, code and gradients follow `plain`.
 
     >>> import math
     >>> stable(lambda x: math.log(1 + math.exp(x)), lambda x: max(x, 0) + math.log1p(math.exp(-abs(x))), 1000.0)
@@ -24,7 +24,7 @@ def stable(plain: Callable[..., Any], safe: Callable[..., Any], *arrays: Any) ->
 
 
 def named(name: str, x: Any) -> Any:
-    """An array, with the name that it has in worked lines and in code.
+    """An array with a name for worked lines and code.
 
     >>> named("size", 3.0)
     3.0
@@ -33,7 +33,7 @@ def named(name: str, x: Any) -> Any:
 
 
 def quotient(x: Any, divisor: Any) -> Any:
-    """`x / divisor`, and 0 where the divisor is 0.
+    """`x / divisor`, or 0 where the divisor is 0.
 
     >>> quotient(np.array([6.0, 6.0]), np.array([2.0, 0.0]))
     array([3., 0.])

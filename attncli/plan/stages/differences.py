@@ -1,4 +1,4 @@
-"""Differences: the weights of one head of each pair less λ times those of the other, and the context after it."""
+"""Differences: the weights of each pair's first head minus λ times the second's, and the context after that."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ from attncli.problem.fields import DIFFERENCE
 
 STEPS = {
     "first_map": "The weights of the first head of each pair.",
-    "second_map": "The weights of the second head of each pair, of which λ times as much is taken away.",
-    DIFFERENCE: "What both maps of a pair have in common is noise, and cancels: each row adds up to 1 − λ.",
+    "second_map": "The weights of the second head of each pair; λ times them is subtracted.",
+    DIFFERENCE: "Noise that both maps of a pair share cancels: each row adds up to 1 − λ.",
     "paired_value": "Both maps of a pair read the values of both of its heads, side by side.",
-    "scaled_context": "The context 1 − λ_init times, as large as that of one map.",
+    "scaled_context": "The context times 1 − λ_init: as large as for one map.",
 }
 MAPS = (("first_map", "P₁"), ("second_map", "P₂"))
 
@@ -37,7 +37,7 @@ def _paired(axes: Axes) -> Axes:
 
 
 def subtract_maps(builder: PlanBuilder) -> None:
-    """Take both maps of each pair of heads, and subtract the second, λ times, from the first."""
+    """Take both maps of each pair of heads, and subtract λ times the second from the first."""
     operator = builder.problem.difference
     if operator is None or not builder.reads("difference"):
         return
@@ -59,7 +59,7 @@ def _add_map(builder: PlanBuilder, which: int) -> Node:
 
 
 def scale_context(builder: PlanBuilder) -> None:
-    """Multiply the context of each pair by 1 − λ_init, after its norm, where λ_init is given."""
+    """Multiply the context of each pair by 1 − λ_init, after its norm, if λ_init is given."""
     operator = builder.problem.difference
     if operator is None or not builder.reads("difference"):
         return

@@ -1,4 +1,4 @@
-"""The gradients: from that of the output back to every step and array, by the derivatives of the functions between."""
+"""Gradients: from the output back to every step and array, by the derivatives of the functions between."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,13 +21,13 @@ from attncli.plan.builder import PlanBuilder, symbols_of
 from attncli.plan.graph import GRADIENT, Axes, Node, gradient_name, loss_gradient_name
 from attncli.problem.fields import OUTPUT
 
-_OF_EACH = "ᵉ"  # on the symbol of a gradient of each batch item or head, before it is added up
-FORWARD = "forward"  # the argument of a derivative that is the result of the function
+_OF_EACH = "ᵉ"  # on the symbol of a gradient per batch item or head, before summing
+FORWARD = "forward"  # the argument of a derivative for the function's result
 _OUTPUT_GRADIENT = "How much the loss grows with each number of the output."
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-# Why the gradient of an argument is what it is, by the stage of the step that reads it, or the function.
+# The explanation of an argument's gradient, by the stage of the step that reads it, or the function.
 _REASONS: Mapping[tuple[str, str], str] = {
-    ("context", "weights"): "A weight lets the value of its key through: what the loss gains is that value along the "
+    ("context", "weights"): "A weight lets the value of its key through: its gradient is that value along the "
     "gradient of the context.",
     ("context", "value"): "A value goes to every query by its weight: the gradients of their contexts come back by "
     "the same weights.",
@@ -43,19 +43,18 @@ _REASONS: Mapping[tuple[str, str], str] = {
     ("repeat_kv", "x"): "A key head serves several query heads: their gradients are added.",
     ("split_heads", "x"): "The gradients of the heads are put side by side again.",
     ("merge_heads", "x"): "Each head gets the gradient of its own features.",
-    ("project", "x"): "A number is in every feature that the projection makes of its row.",
-    ("project", "w"): "A weight acts on every row: what the rows say is added.",
+    ("project", "x"): "A number affects every feature of its row's projection.",
+    ("project", "w"): "A weight acts on every row: the rows' gradients are added.",
     ("project", "b"): "The vector is added to every row: their gradients are added.",
 }
 
 
 @dataclass(frozen=True)
 class _Backward:
-    """A plan that is differentiated: its builder, the nodes of results where that begins, and what is differentiated.
+    """A plan to differentiate: its builder, the nodes of results where that begins, and the targets.
 
-    `passing` are the nodes that the ends depend on smoothly, and not through a mask, a count or a position alone.
-    `varying` are the nodes that a gradient reaches, `paths` those of arrays and numbers whose gradients are wanted;
-    None where all are.
+    `passing` are the nodes on which the ends depend smoothly, not only through a mask, a count or a position. `varying`
+    are the nodes that a gradient reaches. `paths` are the requested arrays and numbers; None for all.
     """
 
     builder: PlanBuilder
@@ -65,16 +64,16 @@ class _Backward:
     paths: Collection[tuple[str, ...]] | None
 
     def reaches(self, node: Node, argument: str) -> bool:
-        """Whether a gradient passes from a node to what it reads as an argument."""
+        """Whether a gradient passes from a node to an argument."""
         return node.inputs[argument] in self.varying and not _is_constant(node, argument)
 
     def wants(self, path: tuple[str, ...]) -> bool:
-        """Whether the gradient of an array or a number is wanted."""
+        """Whether the gradient of an array or a number is requested."""
         return self.paths is None or path in self.paths
 
 
 def differentiate(builder: PlanBuilder) -> None:
-    """Add the gradient of each step that the output is computed from, from the last one to the first."""
+    """Add the gradient of each step that the output depends on, from the last one to the first."""
     if builder.problem.grad_output is None or OUTPUT not in builder.results:
         return
     output = builder.nodes[builder.results[OUTPUT]]
@@ -83,9 +82,9 @@ def differentiate(builder: PlanBuilder) -> None:
 
 
 def differentiate_for(builder: PlanBuilder, ends: Iterable[str], paths: Collection[tuple[str, ...]]) -> None:
-    """Add the gradients of arrays and numbers, by their paths, from those of several steps, whose values are given.
+    """Add the gradients of arrays and numbers, by path, from several steps' given gradients.
 
-    Raises AttnError where a function between has no derivative.
+    Raises AttnError if a function between has no derivative.
     """
     _differentiate(builder, tuple(dict.fromkeys(ends)), paths, {})
 
@@ -93,7 +92,7 @@ def differentiate_for(builder: PlanBuilder, ends: Iterable[str], paths: Collecti
 def _differentiate(
     builder: PlanBuilder, ends: tuple[str, ...], paths: Collection[tuple[str, ...]] | None, given: Mapping[str, Any]
 ) -> None:
-    """Add gradients from the ends back; `given` are the fields of the nodes of their own gradients."""
+    """Add gradients from the ends back; `given` are the fields of the ends' gradient nodes."""
     forward = list(builder.nodes.values())
     backward = _Backward(builder, ends, _passing(builder, ends), _varying(forward, paths), paths)
     ways: dict[str, list[Node]] = {}
@@ -126,7 +125,7 @@ def _differentiate(
 
 
 def _set_results(builder: PlanBuilder, gradients: Mapping[str, str]) -> None:
-    """Make gradients results by the names of what they are of: `grad_scores`, and `grad_w1` for `grad_score.w1`."""
+    """Make gradients results, named after theirs and the parameters: `grad_scores`; `grad_w1` for `grad_score.w1`."""
     for result, name in list(builder.results.items()):
         if name in gradients:
             builder.results[gradient_name(result)] = gradients[name]
@@ -140,7 +139,7 @@ def _set_results(builder: PlanBuilder, gradients: Mapping[str, str]) -> None:
 
 
 def _check_shape(shape: tuple[int, ...], output: Node) -> None:
-    """Raise AttnError where the gradient of the output has another shape and does not broadcast."""
+    """Raise AttnError if the gradient of the output does not broadcast to the output's shape."""
     own = (1,) * (len(output.shape) - len(shape)) + shape
     if len(own) != len(output.shape) or any(
         size not in (1, axis.length) for size, axis in zip(own, output.axes, strict=False)
@@ -150,7 +149,7 @@ def _check_shape(shape: tuple[int, ...], output: Node) -> None:
 
 
 def _passing(builder: PlanBuilder, ends: Iterable[str]) -> frozenset[str]:
-    """The nodes that some ends are computed from, not through a mask, a count or a position alone; and the ends."""
+    """The ends, and the nodes on which they depend not only through a mask, a count or a position."""
     pending, passing = list(ends), set[str]()
     while pending:
         name = pending.pop()
@@ -162,9 +161,9 @@ def _passing(builder: PlanBuilder, ends: Iterable[str]) -> frozenset[str]:
 
 
 def _varying(nodes: Iterable[Node], paths: Collection[tuple[str, ...]] | None) -> frozenset[str]:
-    """The nodes of real numbers that a gradient reaches: arrays, or numbers alone, that were given, and what they make.
+    """The nodes of real numbers that a gradient reaches: given arrays or numbers, and the nodes that depend on them.
 
-    With `paths` they are what is computed of these arrays and numbers alone.
+    With `paths` only these arrays and numbers count.
     """
     varying = set[str]()
     for node in nodes:
@@ -184,7 +183,7 @@ def _varying(nodes: Iterable[Node], paths: Collection[tuple[str, ...]] | None) -
 
 
 def _is_constant(node: Node, argument: str) -> bool:
-    """Whether no gradient passes from a node to an argument: masks, counts and positions have none."""
+    """Whether no gradient passes from a node to an argument, such as a mask, a count or a position."""
     derivatives = _derivatives(node)
     if derivatives is None:
         return node.is_exact or node.is_boolean
@@ -197,7 +196,7 @@ def has_derivative(node: Node, option: str) -> bool:
 
 
 def derivative_by(node: Node, option: str) -> Derivative:
-    """The derivative of the function of a node, which has one, by a number among its options."""
+    """The existing derivative of a node's function by a number among its options."""
     found = (_derivatives(node) or {})[option]
     assert found is not None
     assert not isinstance(found, NoDerivative)
@@ -205,17 +204,17 @@ def derivative_by(node: Node, option: str) -> Derivative:
 
 
 def _derivatives(node: Node) -> Mapping[str, Derivative | NoDerivative | None] | None:
-    """The derivatives of the function of a node, by its arguments and numbers; None where there are none."""
+    """The derivatives of a node's function, by its arguments and numbers; None if it has none."""
     record = None if node.function is None else record_of(node.function)
     if record is None or isinstance(record, DerivativeRecord) or not hasattr(node.function, "record"):
         return None
-    from attncli.ops.recording.derivatives import derivatives_of  # noqa: PLC0415 - it loads NumPy, as gradients do
+    from attncli.ops.recording.derivatives import derivatives_of  # noqa: PLC0415 - it loads NumPy, like gradients
 
     return derivatives_of(node.function)
 
 
 def _objection(builder: PlanBuilder, node: Node, found: Derivative | NoDerivative | None) -> str:
-    """Why there is no derivative by an argument or a number, or none that may be believed; nothing where there is."""
+    """The reason why there is no (trustworthy) derivative by an argument or a number; empty if there is one."""
     if found is None or isinstance(found, NoDerivative):
         return "" if found is None else found.reason
     if found.record.objection is None:
@@ -228,9 +227,9 @@ def _objection(builder: PlanBuilder, node: Node, found: Derivative | NoDerivativ
 def _add_gradient_of_number(
     backward: _Backward, node: Node, option: str, gradient: Node, *, is_part: bool
 ) -> list[Node]:
-    """Add the gradient of a number among the options of a node, or its part of it; none where its function has none.
+    """Add the gradient of a number among a node's options, or a summand of it; nothing if it has no derivative.
 
-    Where it has one that can't be had, that is a warning, or an error where it is asked for.
+    If the derivative can't be computed, this is a warning, or an error if the gradient was requested.
     """
     if not has_derivative(node, option):
         return []
@@ -239,7 +238,7 @@ def _add_gradient_of_number(
     if reason:
         message = f"{node.title} has no derivative by {option}: {reason}"
         if backward.paths is not None:
-            raise AttnError(message, hint=f"learn something else than {option}")
+            raise AttnError(message, hint=f"learn something other than {option}")
         last = builder.nodes[gradient.name]
         builder.nodes[gradient.name] = replace(last, notes=(*last.notes, message))
         return []
@@ -248,19 +247,19 @@ def _add_gradient_of_number(
     inputs, options, numbers = _read_by(found, node, gradient)
     symbols = _symbols(builder, node) | {"argument": found.record.symbol, "d_argument": symbol}
     formula, name = found.record.formula_with(symbols, node.options), ".".join(path)
-    purpose = f"Every number of {node.name} is made with {name}: what each of them gains by it is added."
+    purpose = f"Every number of {node.name} depends on {name}: the gradients are added."
     more: dict[str, Any] = {"numbers": numbers, "purpose": purpose, "is_on_demand": True}
     own = f"{gradient_name(name)}_from_{node.name}" if is_part else gradient_name(name)
     return [builder.add(own, symbol, formula, (), GRADIENT, found, inputs, options, **more)]
 
 
 def _add_sum_of_number(builder: PlanBuilder, path: tuple[str, ...], parts: Sequence[Node]) -> None:
-    """Add the gradient of a number that several steps read: the sum of what each of them has."""
+    """Add the gradient of a number that several steps read: the sum of theirs."""
     name = gradient_name(".".join(path))
     if not parts or name in builder.nodes:
         return
     symbol, inputs = parts[0].symbol, {f"from_{at}": part.name for at, part in enumerate(parts)}
-    formula = f"{symbol}: the sum of what {' and '.join(part.name for part in parts)} have"
+    formula = f"{symbol}: the sum of {' and '.join(part.name for part in parts)}"
     more: dict[str, Any] = {"purpose": parts[0].purpose, "is_on_demand": True}
     builder.add(name, symbol, formula, (), GRADIENT, add_all, inputs, **more)
 
@@ -268,7 +267,7 @@ def _add_sum_of_number(builder: PlanBuilder, path: tuple[str, ...], parts: Seque
 def _read_by(
     found: Derivative, node: Node, gradient: Node
 ) -> tuple[dict[str, str], dict[str, Any], dict[str, tuple[str, ...]]]:
-    """The inputs, the options and the numbers among them of the derivative of a node, from the gradient of the node."""
+    """The inputs and options of a node's derivative, and the numbers among these, given the node's gradient."""
     read = {**node.inputs, **node.taps, FORWARD: node.name}
     inputs = {"grad": gradient.name} | {name: read[name] for name in found.record.reads if name in read}
     names = (*found.record.options, *found.record.reads)
@@ -277,17 +276,17 @@ def _read_by(
 
 
 def _symbols(builder: PlanBuilder, node: Node) -> dict[str, str]:
-    """The symbols of what a node reads and of its result, and of their gradients."""
+    """The symbols of a node's inputs and result, and of their gradients."""
     symbols = symbols_of(node, builder.nodes) | {"result": node.symbol}
     return symbols | {f"d_{name}": f"d{symbol}" for name, symbol in symbols.items()}
 
 
 def _add_gradient(backward: _Backward, node: Node, argument: str, gradient: Node, number: int) -> Node:
-    """Add what the gradient of a node gives to that of one that it reads as an argument.
+    """Add the contribution of a node's gradient to the gradient of one of its arguments.
 
-    The `number` of the way, from 1, is part of its symbol where there are several.
+    If there are several contributions, the symbol has this one's `number`, from 1.
 
-    Raises AttnError where its function has no derivative.
+    Raises AttnError if the node's function has no derivative.
     """
     builder = backward.builder
     source = builder.nodes[node.inputs[argument]]
@@ -317,7 +316,7 @@ def _add_gradient(backward: _Backward, node: Node, argument: str, gradient: Node
 
 
 def _readers(backward: _Backward, source: Node) -> list[Node]:
-    """The steps of the forward computation that read a node, last ones first, as their gradients come back."""
+    """The forward steps that read a node, last ones first, in the order of their gradients."""
     return [
         other
         for other in reversed(backward.builder.nodes.values())
@@ -327,7 +326,7 @@ def _readers(backward: _Backward, source: Node) -> list[Node]:
 
 
 def _axes(node: Node, source: Node) -> Axes:
-    """The axes of a gradient before it is summed over those along which the argument broadcasts."""
+    """The axes of a gradient before summing over the axes along which the argument broadcasts."""
     lengths = {axis.letter: axis.length for axis in node.axes}
     own = tuple(
         axis._replace(length=max(axis.length, lengths.get(axis.letter, 1))) if axis.letter in COUNTED_FROM_0 else axis
@@ -338,7 +337,7 @@ def _axes(node: Node, source: Node) -> Axes:
 
 
 def _add_sum_over(builder: PlanBuilder, gradient: Node, source: Node, name: str, symbol: str) -> Node:
-    """Add the sum of a gradient over the axes that the array does not have, or has with length 1."""
+    """Add the sum of a gradient over the axes that the array lacks, or has with length 1."""
     own = dict(source.axes)
     axes = tuple(at for at, axis in enumerate(gradient.axes) if own.get(axis.letter) != axis.length)
     kept = tuple(at for at in axes if gradient.axes[at].letter in own)
@@ -352,23 +351,23 @@ def _add_sum_over(builder: PlanBuilder, gradient: Node, source: Node, name: str,
 
 
 def _add_sum(backward: _Backward, node: Node, found: list[Node]) -> Node:
-    """Add the sum of the gradients that reach a node by several ways."""
+    """Add the sum of the gradients that reach a node by several paths."""
     inputs = {f"from_{at}": gradient.name for at, gradient in enumerate(found)}
     symbol = _symbol_of(node)
     formula = f"{symbol} = {' + '.join(gradient.symbol for gradient in found)}"
     readers = join_words([reader.name for reader in _readers(backward, node)])
-    purpose = f"The loss depends on {node.name} through {readers}: what comes back from them is added."
+    purpose = f"The loss depends on {node.name} through {readers}: their gradients are added."
     name, add = gradient_name(node.name), backward.builder.add
     return add(name, symbol, formula, node.axes, GRADIENT, add_all, inputs, purpose=purpose)
 
 
 def _symbol_of(source: Node, number: int = 0) -> str:
-    """The symbol of a gradient: `dX`, or of the first of several parts that are added `dX₁`."""
+    """The symbol of a gradient: `dX`, or `dX₁` for the first of several summands."""
     return f"d{source.symbol}" + (str(number).translate(_SUBSCRIPTS) if number else "")
 
 
 def _purpose_of(node: Node, source: Node, argument: str) -> str:
-    """Why the gradient of what a node reads as an argument is what it is, in a sentence."""
+    """The explanation of an argument's gradient, as a sentence."""
     function = "" if node.function is None else node.function.__name__
     reason = _REASONS.get((function, argument)) or _REASONS.get((node.stage, argument))
     return reason or f"The gradient of {node.name}, times how much {source.name} changes {node.name}: the chain rule."

@@ -10,7 +10,7 @@ from attncli.plan.graph import Axis, Node, axes_of
 from attncli.plan.stages.differences import pair_values
 from attncli.plan.stages.indices import given_positions, has_given_positions, rotation_positions
 
-ROPE_KEY = "rope_key"  # the role of the last features of each key, where all heads share them
+ROPE_KEY = "rope_key"  # the role of each key's last features, if all heads share them
 _PLURALS = {"query": "queries", "key": "keys", "value": "values"}
 _SHARE = "Each head gets its own share of the {}'s features."
 STEPS = {
@@ -21,16 +21,16 @@ STEPS = {
         f"merged_{x}": f"The {many} of all heads side by side, to be normalized together."
         for x, many in _PLURALS.items()
     },
-    "merged_context": "What the heads have found, side by side, to be normalized together.",
+    "merged_context": "The heads' contexts, side by side, to be normalized together.",
     **{
         f"normalized_{x}_heads": f"Each head gets its share of the normalized {many} again."
         for x, many in {**_PLURALS, "context": "context"}.items()
     },
-    "rope_key_heads": "The features that all heads share, as those of one head.",
+    "rope_key_heads": "The features that all heads share, with an axis of one head.",
     "nope_query": "The first features of each query, which no position rotates.",
-    "rope_query": "The last features of each query, as many as all keys share: they alone are rotated.",
-    "joined_query": "Each query again as a whole: its own features, then those that were rotated.",
-    "joined_key": "The key of each head: features of its own, then those that all heads share.",
+    "rope_query": "The last features of each query, as many as all keys share: only they are rotated.",
+    "joined_query": "Each whole query again: its own features, then the rotated ones.",
+    "joined_key": "The key of each head: its own features, then those that all heads share.",
     "repeated_key": "Several query heads read the same key head, which saves memory in the cache.",
     "repeated_value": "Several query heads read the same value head, which saves memory in the cache.",
     "past_key": "The keys of earlier tokens, kept from the calls before.",
@@ -46,7 +46,7 @@ STEPS = {
 
 
 def split_heads(builder: PlanBuilder) -> None:
-    """Split the features of queries, keys and values into heads, unless the inputs have a head axis or there is one."""
+    """Split the features of queries, keys and values into heads, unless the inputs have a head axis."""
     layout = builder.layout
     for role in builder.roles if layout.splits_heads else ():
         heads = Axis("h", layout.heads)
@@ -58,7 +58,7 @@ def split_heads(builder: PlanBuilder) -> None:
 
 
 def _add_split(builder: PlanBuilder, source: Node, name: str, heads: Axis, role: str | None = None) -> Node:
-    """Add an array whose features are shared among heads."""
+    """Add an array with its features split into heads."""
     *before, rows, features = source.axes
     axes = (*before, heads, rows, Axis(features.letter, features.length // heads.length))
     shares = "in one head" if heads.length == 1 else f"shared among {heads.length} heads"
@@ -76,13 +76,13 @@ def add_merged(builder: PlanBuilder, source: Node, name: str, symbol: str, stage
 
 
 def normalize_features(builder: PlanBuilder) -> None:
-    """Normalize queries, keys and values by the norms that take the features of all heads, before they are split."""
+    """Apply norms over the features of all heads to queries, keys and values, before the split."""
     if not builder.layout.has_input_head_axis:
         _normalize_projected(builder, over_all=True)
 
 
 def normalize_heads(builder: PlanBuilder) -> None:
-    """Normalize queries, keys and values of each head; those that come with an axis of heads also over all heads."""
+    """Normalize each head's queries, keys and values; given ones with a head axis also over all heads."""
     _normalize_projected(builder, over_all=False)
     if builder.layout.has_input_head_axis:
         _normalize_projected(builder, over_all=True)
@@ -95,18 +95,18 @@ def normalize_rotated(builder: PlanBuilder) -> None:
 
 
 def normalize_context(builder: PlanBuilder, *, over_all: bool = False) -> None:
-    """Normalize the context of each head, or of all heads together, after they were merged where they are."""
+    """Normalize each head's context, or the merged heads."""
     _normalize(builder, "context_norm", over_all=over_all)
 
 
 def _normalize_projected(builder: PlanBuilder, *, over_all: bool, after_rope: bool = False) -> None:
-    """Add the norms of queries, keys and values that belong at one point of the plan."""
+    """Add the norms of queries, keys and values for one point of the plan."""
     for key in ("qk_norm", "value_norm"):
         _normalize(builder, key, over_all=over_all, after_rope=after_rope)
 
 
 def _normalize(builder: PlanBuilder, key: str, *, over_all: bool, after_rope: bool = False) -> None:
-    """Add the norm of a key, where it belongs at this point of the plan."""
+    """Add the norm of a key, if it belongs to this point of the plan."""
     operator = getattr(builder.problem, key)
     if not builder.reads(key) or is_over_all(operator) != over_all or is_after_rope(operator) != after_rope:
         return
@@ -121,7 +121,7 @@ def _normalize(builder: PlanBuilder, key: str, *, over_all: bool, after_rope: bo
 
 
 def add_norm(builder: PlanBuilder, key: str, source: Node, name: str, symbol: str, role: str, new_role: str) -> Node:
-    """Add the norm of a key, on the rows of `source`, with the arrays that the key has for a role."""
+    """Add the norm of a key, on the rows of `source`, with the key's arrays for a role."""
     operator: Operator = getattr(builder.problem, key)
     norm, use = look_up(NORM, operator.record.name), USES[key]
     given = use.parameters_of(norm, role, operator.parameters)
@@ -141,9 +141,9 @@ def add_norm(builder: PlanBuilder, key: str, source: Node, name: str, symbol: st
 
 
 def rotate(builder: PlanBuilder) -> None:
-    """Apply a position scheme that acts on queries and keys; cached keys have their positions already.
+    """Apply a position scheme that acts on queries and keys; cached keys already have their positions.
 
-    Where heads share the last features of each key, these alone are rotated, and as many of each query.
+    If heads share the last features of each key, only these are rotated, and as many of each query.
     """
     position, shares = builder.problem.position, ROPE_KEY in builder.current
     if position is not None and position.record.acts_on == "query_and_key" and builder.reads("position"):
@@ -157,7 +157,7 @@ def rotate(builder: PlanBuilder) -> None:
 
 
 def _split_query(builder: PlanBuilder) -> None:
-    """Add the features of each query that no position rotates, and those that one does."""
+    """Add the features of each query that are not rotated, and those that are."""
     source, width = builder.current_node("query"), builder.current_node(ROPE_KEY).axes[-1].length
     *before, features = source.axes
     own = features.length - width
@@ -170,7 +170,7 @@ def _split_query(builder: PlanBuilder) -> None:
 
 
 def _join(builder: PlanBuilder, role: str, own: str, shared: str) -> None:
-    """Add queries or keys of the features of each head, and then those that were rotated."""
+    """Add queries or keys with each head's own features, then the rotated ones."""
     left, right = builder.nodes[own], builder.nodes[shared]
     *before, features = left.axes
     axes = (*before, Axis(features.letter, features.length + right.axes[-1].length))
@@ -180,7 +180,7 @@ def _join(builder: PlanBuilder, role: str, own: str, shared: str) -> None:
 
 
 def _rotate(builder: PlanBuilder, position: Operator, parts: Mapping[str, str]) -> None:
-    """Add the rotated queries and keys, or those parts of them."""
+    """Add the rotated queries and keys, or features of them."""
     arrays = builder.add_arrays("position", position)
     arrays |= {name: builder.current[name] for name in position.record.derived if name in builder.current}
     options = options_beside(position, arrays)
@@ -225,7 +225,7 @@ def scale_queries(builder: PlanBuilder) -> None:
 
 
 def concatenate_cache(builder: PlanBuilder) -> None:
-    """Put cached keys and values before the new ones; `present_key` and `present_value` are the cache afterwards."""
+    """Put cached keys and values before the new ones; `present_key` and `present_value` are the next cache."""
     for role in _kv_roles(builder):
         new = builder.current_node(role)
         is_split_last = new.name == f"{role}_heads"
@@ -284,7 +284,7 @@ def repeat_kv_heads(builder: PlanBuilder) -> None:
     groups = builder.layout.heads // builder.layout.kv_heads
     for role in _kv_roles(builder) if groups > 1 else ():
         source = builder.current_node(role)
-        heads = groups * source.axes[-3].length  # of paired values half as many
+        heads = groups * source.axes[-3].length  # half as many for paired values
         axes = (*source.axes[:-3], Axis("h", heads), *source.axes[-2:])
         name, symbol = f"repeated_{role}", f"{source.symbol}ₛ"
         formula, function = f"query head h reads key head h // {groups}", structural.repeat_kv

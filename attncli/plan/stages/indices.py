@@ -1,4 +1,4 @@
-"""Indices and positions of keys and queries, where operators or masks read them."""
+"""Indices and positions of keys and queries, if operators or masks read them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,25 +16,25 @@ STEPS = {
     "new_key_positions": "The position of each new key, counted after the cached ones.",
     "cu_seqlens": "The first row of each packed sequence, and the number of all rows.",
     "cu_seqlens_k": "The first key of each packed sequence, and the number of all keys.",
-    "query_sequences": "The number of the packed sequence that each query is of.",
-    "key_sequences": "The number of the packed sequence that each key is of.",
+    "query_sequences": "The number of each query's packed sequence.",
+    "key_sequences": "The number of each key's packed sequence.",
     "query_rows": "The number of each query, counted from 0.",
     "query_positions": "The position of each query among the keys, from which causal masks and windows count.",
     "positions": "The position of each key, as given.",
     "positions_of_queries": "The position of each query, as given.",
     "positions_on_axes": "The position of each key on each axis: its number on all of them.",
     "query_positions_on_axes": "The position of each query on each axis: its number on all of them.",
-    "position_count": "How long the sequence is: some scalings of positions depend on it.",
+    "position_count": "The length of the sequence: some scalings of positions depend on it.",
     "key_mask": "Which keys are real, 1, and which are padding, 0.",
-    "key_lengths": "How many keys of each batch item are real, the rest is padding; or how many each query sees.",
-    "longest_key_lengths": "The keys of the query that sees most: the last query is at the last of them.",
+    "key_lengths": "The number of real keys in each batch item, the rest is padding; or of keys that each query sees.",
+    "longest_key_lengths": "The largest number of keys that a query sees: the last query is at the last of them.",
     "real_key_ends": "The end of the real keys of each batch item; padding follows.",
     "real_key_starts": "The first real key of each batch item; padding precedes it.",
 }
 
 
 def add_indices(builder: PlanBuilder) -> None:
-    """Add the indices that the masks and operators of this problem read, and the derived arrays of the operators."""
+    """Add the indices that this problem's masks and operators read, and the operators' derived arrays."""
     read = _read_indices(builder)
     if builder.reads("key_lengths"):
         _add_key_lengths(builder, has_positions="query_positions" in read)
@@ -62,7 +62,7 @@ def add_indices(builder: PlanBuilder) -> None:
 
 
 def _read_indices(builder: PlanBuilder) -> set[str]:
-    """The names of the arrays that masks and operators read, and of what derived arrays are made of."""
+    """The names of the arrays that masks and operators read, and of the inputs of derived arrays."""
     problem, operators = builder.problem, dict(builder.operators())
     leaves = (rule.leaves if isinstance(rule, MaskExpression) else [rule] for _, rule in mask_rules(problem))
     rules = [leaf.operator if isinstance(leaf, MaskLeaf) else leaf for rule in leaves for leaf in rule]
@@ -81,7 +81,7 @@ def _read_indices(builder: PlanBuilder) -> set[str]:
 
 
 def _needed(operator: Operator) -> Mapping[str, DerivedInput]:
-    """The derived arrays of an operator that the user did not give, and that its parameters ask for."""
+    """The derived arrays of an operator that its parameters need, and that the user did not give."""
     derived, parameters = operator.record.derived, operator.parameters
     return {name: x for name, x in derived.items() if name not in operator.given and x.is_needed(parameters)}
 
@@ -107,7 +107,7 @@ def _add_derived(builder: PlanBuilder, operator: Operator) -> None:
 
 
 def _item_axes(builder: PlanBuilder) -> Axes:
-    """The axes of an array that has entries for each batch item, and not for heads."""
+    """The axes of an array with entries per batch item, but not per head."""
     layout = builder.layout
     if layout.batch is None:
         return ()
@@ -115,14 +115,14 @@ def _item_axes(builder: PlanBuilder) -> Axes:
 
 
 def _add_per_item(builder: PlanBuilder, name: str, symbol: str, own: Axes) -> None:
-    """Add an array of the problem that has entries, or rows with the axes `own`, for each batch item, not for heads."""
+    """Add an array of the problem with entries, or rows with the axes `own`, per batch item, but not per head."""
     axes = (*_item_axes(builder), *own)
     options = {"shape": tuple(axis.length for axis in axes)}
     builder.add_given(name, symbol, axes, structural.reshape, options=options, role=name)
 
 
 def _add_key_lengths(builder: PlanBuilder, *, has_positions: bool) -> None:
-    """Add how many keys are real, of each batch item or for each query; for positions from the end the largest."""
+    """Add the number of real keys, per batch item or per query; for positions from the end the largest."""
     problem, items, name = builder.problem, _item_axes(builder), "key_lengths"
     if not problem.has_length_per_query:
         _add_per_item(builder, name, "L", ())
@@ -137,13 +137,13 @@ def _add_key_lengths(builder: PlanBuilder, *, has_positions: bool) -> None:
 
 
 def _add_count(builder: PlanBuilder, name: str, symbol: str, formula: str, letter: str, numbers: range) -> None:
-    """Add numbers one after the other."""
+    """Add consecutive numbers."""
     axes, options = (Axis(letter, len(numbers)),), {"first": numbers.start, "length": len(numbers)}
     builder.add(name, symbol, formula, axes, "index", indices.count, options=options, role=name)
 
 
 def _add_query_rows(builder: PlanBuilder) -> None:
-    """Add the rows of the queries that are computed."""
+    """Add the rows of the computed queries."""
     name, symbol, formula, selected = "query_rows", "i", "i = 0, 1, … each query", builder.problem.selected_queries
     if selected is None:
         _add_count(builder, name, symbol, formula, "n", range(builder.query_count))
@@ -153,7 +153,7 @@ def _add_query_rows(builder: PlanBuilder) -> None:
 
 
 def _add_position_count(builder: PlanBuilder) -> None:
-    """Add how many positions there are, up to that of the last key or query."""
+    """Add the number of positions up to the last key or query."""
     problem, name, formula = builder.problem, "position_count", "one more than the last position"
     given = {role: given_positions(builder, role) for role in ("query", "key")}
     if any(given.values()):
@@ -166,7 +166,7 @@ def _add_position_count(builder: PlanBuilder) -> None:
 
 
 def _add_sequences(builder: PlanBuilder) -> None:
-    """Add the bounds of packed sequences, and the number of the sequence that each query and each key is of."""
+    """Add the bounds of packed sequences, and each query's and each key's sequence number."""
     for name, symbol in (("cu_seqlens", "z_Q"), ("cu_seqlens_k", "z_K")):
         array = getattr(builder.problem, name)
         if array is not None:
@@ -183,7 +183,7 @@ def _add_sequences(builder: PlanBuilder) -> None:
 
 
 def _add_positions_in_sequences(builder: PlanBuilder) -> None:
-    """Add the position of each query among all keys, where its packed sequence begins there."""
+    """Add the position of each query among all keys, counted within its packed sequence."""
     rows, name, at_end = builder.nodes["query_rows"], "query_positions", builder.problem.align == "bottom_right"
     inputs = {"rows": rows.name, "sequences": "query_sequences", "bounds": "cu_seqlens"}
     inputs |= {"bounds_of_keys": "cu_seqlens_k"} if "cu_seqlens_k" in builder.nodes else {}
@@ -215,7 +215,7 @@ def _add_query_positions(builder: PlanBuilder) -> None:
 
 
 def _real_key_ends(builder: PlanBuilder) -> Node | None:
-    """The node of the index after the last real key of each batch item; None where all keys are real."""
+    """The node of the index after the last real key of each batch item; None if all keys are real."""
     if "key_mask" not in builder.current:
         return builder.nodes.get(builder.current.get("key_lengths", ""))
     axes = builder.current_node("key_mask").axes[:-1]
@@ -226,12 +226,12 @@ def _real_key_ends(builder: PlanBuilder) -> Node | None:
 
 
 def has_given_positions(problem: ProblemSpec) -> bool:
-    """Whether query scales read positions that the problem gives; those on several axes are not numbers of keys."""
+    """Whether query scales read given positions; positions on several axes are not numbers of keys."""
     return positions_of(problem, "query") is not None and position_axes(problem) is None
 
 
 def given_positions(builder: PlanBuilder, role: str) -> str | None:
-    """Add the positions that the problem gives for queries or keys, once; their node's name, None where none are."""
+    """Add the given positions of queries or keys, once; returns the node's name, or None without positions."""
     key = positions_of(builder.problem, role)
     if key is None:
         return None
@@ -254,7 +254,7 @@ def given_positions(builder: PlanBuilder, role: str) -> str | None:
 
 
 def rotation_positions(builder: PlanBuilder, role: str) -> str:
-    """The node of the positions by which queries or keys are rotated: given, or of rows, with several axes on each."""
+    """The node of the positions that rotate queries or keys: given, or row numbers, repeated on several axes."""
     given = given_positions(builder, role)
     if given is not None:
         return given

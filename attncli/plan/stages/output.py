@@ -17,16 +17,16 @@ from attncli.problem.weights import has_projection
 
 STEPS = {
     "sink": "One extra logit per head that joins the softmax and is then discarded.",
-    "scores_and_sink": "The sink is one more column, which may take weight away from every key.",
-    "lse": "The logarithm of the softmax denominator of each query: results over parts of the keys merge by it.",
-    "weights": "How much of the value of each key a query takes.",
-    "context": "What each query gathers: the values, mixed by its weights.",
-    "merged": "What the heads have found, side by side again in one vector for each query.",
-    "w_g": "Learned weights that make the gates of the output of the queries' sequence.",
+    "scores_and_sink": "The sink is an extra column, which may take weight away from every key.",
+    "lse": "The logarithm of each query's softmax denominator: it merges results over subsets of the keys.",
+    "weights": "How much of each key's value a query takes.",
+    "context": "The values, mixed by each query's weights.",
+    "merged": "The heads' contexts, side by side again in one vector for each query.",
+    "w_g": "Learned weights that make the output's gates from the queries' sequence.",
     "b_g": "A learned vector that is added to every projected gate.",
-    "projected_gate": "What each query makes its gates of: one for each feature of the output, or for each head.",
-    "gated": "The merged heads as far as the gates let them through.",
-    "w_o": "Learned weights that mix what the heads have found.",
+    "projected_gate": "The inputs of each query's gates: one for each feature of the output, or for each head.",
+    "gated": "The merged heads, times their gates.",
+    "w_o": "Learned weights that mix the heads' contexts.",
     "b_o": "A learned vector that is added to every output.",
     "output": "The answer: one vector for each query.",
 }
@@ -61,7 +61,7 @@ def _add_sink(builder: PlanBuilder, values: Array) -> None:
 
 
 def _add_log_sum_exp(builder: PlanBuilder) -> None:
-    """Add the log-sum-exp of the scores of each query, where the weights are exponentials divided by their sum."""
+    """Add the log-sum-exp of each query's scores, if the weights are exponentials divided by their sum."""
     operator, scores = builder.problem.normalize, builder.current_node("scores")
     options = log_sum_exp_options(operator)
     if options is None:
@@ -74,7 +74,7 @@ def _add_log_sum_exp(builder: PlanBuilder) -> None:
 
 
 def _normalize_with_sink(builder: PlanBuilder) -> None:
-    """Normalize the scores with the sink, the last column, and drop that afterwards."""
+    """Normalize the scores with the sink, the last column, then drop it."""
     problem, axes = builder.problem, builder.table_axes
     wider = builder.current_node("scores").axes
     both = builder.add_operator("normalize", problem.normalize, "weights_and_sink", "Aᶻ", wider)
@@ -83,7 +83,7 @@ def _normalize_with_sink(builder: PlanBuilder) -> None:
 
 
 def _fills_empty_rows(builder: PlanBuilder) -> bool:
-    """Whether rows without keys may occur and get other weights than 0: only a distribution has none to give them."""
+    """Whether rows without keys may occur and get weights other than 0: only a distribution leaves them open."""
     problem = builder.problem
     may_be_empty = "visible" in builder.nodes or problem.scores is not None
     return problem.empty_rows != "zeros" and may_be_empty and problem.normalize.record.is_distribution
@@ -102,7 +102,7 @@ def attend(builder: PlanBuilder) -> None:
     operator = builder.problem.context
     if builder.problem.recurrence is not None:
         return
-    leading = builder.current_node("weights").axes[:-2]  # with a difference half as many heads
+    leading = builder.current_node("weights").axes[:-2]  # half as many heads with a difference
     axes = builder.result_axes(operator.record, builder.inputs_of("context", operator), leading)
     builder.add_operator("context", operator, "context", "C", axes, role="context")
     builder.set_result("context", "context")
@@ -123,13 +123,13 @@ def merge_heads(builder: PlanBuilder) -> None:
 
 
 def _is_normalized_over_all(builder: PlanBuilder) -> bool:
-    """Whether the norm of the context is that of all heads together, which comes after they were merged."""
+    """Whether the context's norm is over all heads, so that it follows the merge."""
     norm = builder.problem.context_norm
     return norm is not None and is_over_all(norm)
 
 
 def gate(builder: PlanBuilder) -> None:
-    """The merged heads times a gate of each query, which is projected from its sequence."""
+    """The merged heads times each query's gate, which is projected from its sequence."""
     if not has_projection(vars(builder.problem), "g"):
         return
     source, sequence = builder.current_node("context"), builder.current["selected_rows"]

@@ -1,4 +1,4 @@
-"""Sequences, and the queries, keys and values that are given or projected from them."""
+"""Sequences, and the queries, keys and values, given or projected from them."""
 
 from typing import Any
 
@@ -26,11 +26,11 @@ STEPS = {
     "residual": "The residual stream: one vector for each token, to which every layer adds its output.",
     "token_vectors": "The learned vector of each token, by its number in the vocabulary.",
     "scaled_token_vectors": "The vectors of the tokens, in the size that the first layer expects.",
-    "token_types": "A learned vector for each type, which tells the segments of a text apart.",
+    "token_types": "A learned vector for each type, which distinguishes the segments of a text.",
     "typed_token_vectors": "The vectors of the tokens with those of their types.",
-    "token_positions": "A learned vector for each position, which tells equal tokens apart.",
+    "token_positions": "A learned vector for each position, which distinguishes equal tokens.",
     "positioned_token_vectors": "The vectors of the tokens with those of their positions, so that order counts.",
-    "query_embeddings": "The second sequence, of which queries are made: one vector for each query.",
+    "query_embeddings": "The second sequence, for the queries: one vector for each query.",
     "embeddings_positions": "The position of each embedding in the sequence.",
     "query_embeddings_positions": "The position of each query embedding in its sequence.",
     "positioned_embeddings": "The embeddings with the vector of their position added, so that order counts.",
@@ -39,22 +39,22 @@ STEPS = {
     "query": "What each token looks for in the others.",
     "key": "What each token offers for comparison with the queries.",
     "value": "What each token passes on to the queries that attend to it.",
-    "query_latent": "A few features of each token, of which the queries of all heads are made.",
-    "kv_latent": "A few features of each token, of which the keys and values of all heads are made: a small cache.",
-    "rope_key": "The last features of each key, which all heads share: they alone are rotated.",
-    "w_q_latent": "Learned weights that make the query latent of the embeddings.",
+    "query_latent": "A few features of each token, from which the queries of all heads are projected.",
+    "kv_latent": "A few features of each token, from which all heads' keys and values are projected: a small cache.",
+    "rope_key": "The last features of each key, which all heads share: only they are rotated.",
+    "w_q_latent": "Learned weights that make the query latent from the embeddings.",
     "b_q_latent": "A learned vector that is added to every query latent.",
-    "w_kv_latent": "Learned weights that make the latent of the embeddings.",
+    "w_kv_latent": "Learned weights that make the latent from the embeddings.",
     "b_kv_latent": "A learned vector that is added to every latent.",
-    "w_k_rope": "Learned weights that make the features of keys that all heads share.",
-    "b_k_rope": "A learned vector that is added to the features of keys that all heads share.",
+    "w_k_rope": "Learned weights that make the key features that all heads share.",
+    "b_k_rope": "A learned vector that is added to the key features that all heads share.",
     "w_kv_latent_rope": "Learned weights that make the latent and the features that all heads share, in one matrix.",
     "b_kv_latent_rope": "A learned vector that is added to every latent and to the shared features, each to its part.",
     "w_q": "Learned weights that make the queries.",
     "w_k": "Learned weights that make the keys.",
     "w_v": "Learned weights that make the values.",
-    "w_qkv": "Learned weights that make queries, keys and values of the embeddings, in one matrix.",
-    "w_kv": "Learned weights that make keys and values of the embeddings, in one matrix.",
+    "w_qkv": "Learned weights that make queries, keys and values from the embeddings, in one matrix.",
+    "w_kv": "Learned weights that make keys and values from the embeddings, in one matrix.",
     "b_qkv": "A learned vector that is added to every query, key and value, each to its part.",
     "b_kv": "A learned vector that is added to every key and value, each to its part.",
     "w_qg": "Learned weights that make each head's query and its gate, in one matrix.",
@@ -62,7 +62,7 @@ STEPS = {
     "b_q": "A learned vector that is added to every query.",
     "b_k": "A learned vector that is added to every key.",
     "b_v": "A learned vector that is added to every value.",
-    **{f"clipped_{x}": f"No number of a {x} is farther from 0 than the limit." for x in ("query", "key", "value")},
+    **{f"clipped_{x}": f"Every number of a {x}, cut off at ± the limit." for x in ("query", "key", "value")},
     "scaled_value": "The values times a number, as their model was trained.",
 }
 # The keys of the weights and the bias of each step that is projected.
@@ -81,16 +81,16 @@ PROJECTIONS = {
 }
 SYMBOLS = {"query": "Q", "key": "K", "value": "V", "projected_gate": "G"}
 SYMBOLS |= {"query_latent": "U", "kv_latent": "Z", ROPE_KEY: "R"}
-# What each role is projected from: the sequence, and the latent in its place, with the letter of its features.
+# The input of each role's projection: the sequence, or the latent instead, with the letter of its features.
 SOURCES = dict.fromkeys(("key", "value"), ("embeddings", "kv_latent", "λ"))
 SOURCES["query"] = ("selected_rows", "query_latent", "μ")
 _SYMBOL_OF = {key: symbol for step, symbol in SYMBOLS.items() for key in PROJECTIONS[step]}
 LATENT_NORMS = {"query_latent": "q_latent_norm", "kv_latent": "kv_latent_norm"}
-MAX_RANGES = 2  # of the columns of a part that a formula names
+MAX_RANGES = 2  # ranges of columns in a formula
 
 
 def project(builder: PlanBuilder) -> None:
-    """Queries, keys and values, as far as the problem has them: given, or projected from the sequences."""
+    """Queries, keys and values, if the problem has them: given, or projected from the sequences."""
     _add_sequences(builder)
     for role in builder.roles:
         _add_projected(builder, role, _source_of(builder, role))
@@ -100,7 +100,7 @@ def project(builder: PlanBuilder) -> None:
 
 
 def _source_of(builder: PlanBuilder, role: str) -> str:
-    """The node that a role is projected from: a sequence, or its latent; none where the role is given."""
+    """The input of a role's projection: a sequence, or its latent; None if the role is given."""
     sequence, latent, letter = SOURCES[role]
     source, problem = builder.current.get(sequence, ""), builder.problem
     if getattr(problem, role) is not None or not has_latent(vars(problem), letter):
@@ -136,7 +136,7 @@ def scale_values(builder: PlanBuilder) -> None:
 
 
 def _add_sequences(builder: PlanBuilder) -> None:
-    """Add the sequences with their positions; `selected_rows` are the rows that the queries are projected from."""
+    """Add the sequences with their positions; the queries are projected from `selected_rows`."""
     problem, selected = builder.problem, builder.problem.selected_queries
     if problem.embeddings is not None:
         are_queries = problem.is_self_attention and selected is None and "query" in builder.roles
@@ -157,7 +157,7 @@ def _add_sequences(builder: PlanBuilder) -> None:
 
 
 def _add_sequence(builder: PlanBuilder, name: str, symbol: str, rows_letter: str) -> None:
-    """Add a sequence as the user gave it, and its positions, where the position scheme acts on embeddings."""
+    """Add a given sequence, and its positions if the position scheme acts on embeddings."""
     problem = builder.problem
     *batch, _, features_letter = builder.letters(name)
     axes = axes_of((*batch, rows_letter, features_letter), getattr(problem, name).shape)
@@ -177,7 +177,7 @@ def _add_sequence(builder: PlanBuilder, name: str, symbol: str, rows_letter: str
 
 
 def _add_position_vectors(builder: PlanBuilder, sequence: str, symbol: str, position: Operator) -> Node:
-    """Add the vectors of the positions of a sequence, after these: those that are given, or the number of each row."""
+    """Add the positions of a sequence, given or row numbers, and then their vectors."""
     *_, rows, features = builder.nodes[sequence].axes
     key = "positions_of_queries" if sequence == "query_embeddings" else "positions"
     given, past = getattr(builder.problem, key), builder.problem.past_count
@@ -197,7 +197,7 @@ def _add_position_vectors(builder: PlanBuilder, sequence: str, symbol: str, posi
 
 
 def _add_embeddings_made(builder: PlanBuilder, axes: Axes) -> Node:
-    """Add the residual stream as the user gave it, or as its tokens have it, and the embeddings that it becomes."""
+    """Add the residual stream, given or from tokens, and the embeddings from it."""
     if builder.problem.residual is not None:
         source = builder.add_given("residual", "H", axes, role="residual")
     else:
@@ -210,7 +210,7 @@ def _add_embeddings_made(builder: PlanBuilder, axes: Axes) -> Node:
 
 
 def _look_up(builder: PlanBuilder, axes: Axes) -> Node:
-    """Add the residual stream of the tokens: their vectors, scaled, with those of types and positions, normalized."""
+    """Add the tokens' residual stream: their vectors, scaled, plus those of types and positions, normalized."""
     problem, role = builder.problem, "residual"
     is_normalized = problem.token_norm is not None
     symbol = "L" if is_normalized else "H"
@@ -232,7 +232,7 @@ def _look_up(builder: PlanBuilder, axes: Axes) -> Node:
 
 
 def _add_rows(builder: PlanBuilder, vectors: Node, key: str, symbol: str, noun: str, made: tuple[str, str]) -> Node:
-    """Add the rows of a table, one for each token, and the vectors with them: `made` has their name and symbol."""
+    """Add a table's rows, one per token, and the vectors plus them: `made` has the sum's name and symbol."""
     formula = f"the row of each token's {noun}, looked up in {key}"
     table = builder.add(key, symbol, formula, vectors.axes, GIVEN, source=(key,))
     inputs, (name, of_sum) = {"x": vectors.name, "positions": table.name}, made
@@ -241,7 +241,7 @@ def _add_rows(builder: PlanBuilder, vectors: Node, key: str, symbol: str, noun: 
 
 
 def _add_projected(builder: PlanBuilder, name: str, sequence: str) -> None:
-    """Add one of query, key and value: the user's array, a value equal to the key, or a projection of a sequence."""
+    """Add a query, key or value: the user's array, a value equal to the key, or a projection of a sequence."""
     problem, symbol, letters = builder.problem, name[0].upper(), builder.letters(name)
     array, selected = getattr(problem, name), problem.selected_queries
     if array is not None and name == "query" and selected is not None:
@@ -275,7 +275,7 @@ def add_projection(builder: PlanBuilder, name: str, symbol: str, letters: Letter
 
 
 def _add_parameter(builder: PlanBuilder, name: str, symbol: str, letters: Letters) -> Node | None:
-    """Add weights or a bias, given alone or packed with others; None where the problem has neither."""
+    """Add weights or a bias, given alone or packed with others; None if the problem has neither."""
     array, owner = getattr(builder.problem, name), packed_key(vars(builder.problem), name)
     if array is not None:
         return builder.add_given(name, symbol, axes_of(letters, array.shape))
@@ -283,7 +283,7 @@ def _add_parameter(builder: PlanBuilder, name: str, symbol: str, letters: Letter
 
 
 def _add_part(builder: PlanBuilder, owner: str, name: str, symbol: str, letters: Letters) -> Node:
-    """Add the columns of one projection, after the packed array that has them."""
+    """Add the columns of one projection, after its packed array."""
     problem = builder.problem
     if owner not in builder.nodes:
         packed_symbol = f"{symbol[0]}_{''.join(_SYMBOL_OF[key] for key in PACKED[owner])}"
@@ -298,7 +298,7 @@ def _add_part(builder: PlanBuilder, owner: str, name: str, symbol: str, letters:
 
 
 def _columns(part: PackedPart, field: Field, columns: int) -> str:
-    """The columns of a part in words: `columns 0:2, 6:8`, as NumPy counts them."""
+    """The columns of a part in words: `columns 0:2, 6:8`, as NumPy slices."""
     ranges = [f"{block.start}:{block.stop}" for block in part.ranges(columns)]
     more = [] if len(ranges) <= MAX_RANGES else ["…"]
     return f"{'columns' if field.is_weight else 'numbers'} {', '.join([*ranges[:MAX_RANGES], *more])}"

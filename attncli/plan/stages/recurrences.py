@@ -1,4 +1,4 @@
-"""Recurrences: the context of each token by a state, in place of scores, weights and their sum."""
+"""Recurrences: the context of each token from a state, instead of scores and weights."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,11 +13,11 @@ from attncli.problem.inputs import STATE_ARRAYS
 from attncli.problem.recurrences import state_array_letters
 
 STEPS = {
-    "decay": "How much of the state each token keeps, as a logarithm: 0 keeps all of it.",
-    "beta": "Which part of the difference each token writes.",
+    "decay": "The share of the state that each token keeps, as a logarithm: 0 keeps all of it.",
+    "beta": "The fraction of the difference that each token writes.",
     "past_state": "The state that earlier tokens have left.",
     **{
-        f"repeated_{name}": "Several query heads share one key head, and what belongs to its state."
+        f"repeated_{name}": "Several query heads share one key head, and the arrays of its state."
         for name in STATE_ARRAYS
     },
     "present_state": "The state after the last token, kept for the next call.",
@@ -49,13 +49,13 @@ def recur(builder: PlanBuilder) -> None:
 
 
 def _left_out(options: Mapping[str, Any]) -> set[str]:
-    """The inner quantities that say nothing with these options."""
+    """The inner quantities that are trivial with these options."""
     mapped = {"mapped_query", "mapped_key"} if options.get("feature_map") == "identity" else set[str]()
     return mapped if options.get("normalize") else mapped | {"key_sums"}
 
 
 def _add_array(builder: PlanBuilder, name: str) -> Node:
-    """Add an array of a recurrence; of key heads it is repeated, one for each query head."""
+    """Add an array of a recurrence; key heads are repeated, one for each query head."""
     letters, array = state_array_letters(builder.problem, name), getattr(builder.problem, name)
     assert letters is not None  # it was checked
     node = builder.add_given(name, SYMBOLS[name], axes_of(letters, array.shape), role=name)
@@ -70,9 +70,9 @@ def _add_array(builder: PlanBuilder, name: str) -> Node:
 
 
 def _add_present_state(builder: PlanBuilder, inputs: Mapping[str, str], options: Mapping[str, Any]) -> None:
-    """Add the state after the last token, which is computed where it is selected.
+    """Add the state after the last token, which is computed only if selected.
 
-    It has the heads of the keys, as `past_state` has them, unless an array is of query heads: a decay of its own.
+    It has key heads, like `past_state`, unless an array has query heads, such as a decay.
     """
     made_of = {name: builder.nodes[node] for name, node in inputs.items() if name != "query"}
     sources = {name: node.inputs["x"] if node.stage == "repeat" else node.name for name, node in made_of.items()}

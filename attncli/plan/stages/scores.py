@@ -21,15 +21,15 @@ STEPS = {
     "capped_scores": "No score is farther from 0 than the cap, so that no key takes all the weight.",
     "positioned_scores": "The scores with the bias of the positions.",
     "biased_scores": "The scores with the bias that was given.",
-    "bias": "Numbers that are added to the scores: what is known beforehand of each pair.",
+    "bias": "Numbers that are added to the scores: prior knowledge of each pair.",
     "mask": "Which keys each query sees: 1 for visible, 0 for hidden.",
     "visible": "Which keys each query sees: those that no rule hides.",
     "candidates": "Which keys each query may choose from: those that no other rule hides.",
     "masked_scores": "A hidden key scores −∞, so that its weight is 0.",
 }
 SYMBOLS = {"scores": "S", "weights": "A"}
-VISIBLE_BY = "visible_by_"  # what the name of a rule's node begins with
-# The name of what combines the rules of an expression, its function and purpose, by the sign.
+VISIBLE_BY = "visible_by_"  # the prefix of a rule's node name
+# The combination of an expression's rules, by sign: its name, function and purpose.
 _COMBINATIONS: Mapping[str, tuple[str, Callable[..., Array], str]] = {
     NOT: ("not_{}", masks.not_mask, "Which keys each query sees: those that the rule hides."),
     AND: ("every", masks.and_masks, "Which keys each query sees: those that none of these rules hides."),
@@ -39,7 +39,7 @@ RULES = [name for name, field in FIELDS.items() if field.is_mask]  # the keys th
 
 
 def add_given_table(builder: PlanBuilder) -> None:
-    """Add the scores or the weights of the selected queries as the user gave them."""
+    """Add the given scores or weights of the selected queries."""
     name, selected = builder.problem.given_table, builder.problem.selected_queries
     assert name is not None
     function, options = (None, {}) if selected is None else (structural.select_rows, {"at": selected})
@@ -52,7 +52,7 @@ def add_given_table(builder: PlanBuilder) -> None:
 
 
 def _add_scale(builder: PlanBuilder, scale: float, formula: str) -> None:
-    """Add the current scores times a scale, that of the problem where it has one."""
+    """Add the current scores times a scale, the problem's if it has one."""
     inputs, options = {"scores": builder.current["scores"]}, {"scale": scale}
     more: dict[str, Any] = {
         "role": "scores",
@@ -62,7 +62,7 @@ def _add_scale(builder: PlanBuilder, scale: float, formula: str) -> None:
 
 
 def score(builder: PlanBuilder) -> None:
-    """The score of each pair, with its relative keys, times the scale where the problem has one."""
+    """The score of each pair, with relative keys, times the scale if the problem has one."""
     operator, scale = builder.problem.score, builder.problem.scale
     position = builder.problem.position
     relative = position is not None and position.record.acts_on == "products"
@@ -105,7 +105,7 @@ def softcap(builder: PlanBuilder) -> None:
 
 
 def add_biases(builder: PlanBuilder) -> None:
-    """Add the bias of positions, then the user's; cells of −∞ in the latter are a mask, and add 0."""
+    """Add the bias of positions, then the user's; there −∞ is a mask, and adds 0."""
     _add_position_bias(builder)
     builder.set_result("positioned_scores", "scores")
     if builder.problem.bias is not None:
@@ -124,7 +124,7 @@ def _add_position_bias(builder: PlanBuilder) -> None:
         return
     layout, before = builder.layout, builder.current_node("scores")
     per_item = "b" in builder.nodes["query_positions"].letters
-    # Only an operator that takes `heads` has numbers of its own for each head.
+    # Only an operator that takes `heads` has numbers per head.
     has_heads = "heads" in position.record.arguments
     reads_queries = "query" in position.record.arguments
     kept = {"n", "m", *("b" if per_item or reads_queries else ""), *("h" if has_heads or reads_queries else "")}
@@ -135,10 +135,10 @@ def _add_position_bias(builder: PlanBuilder) -> None:
 
 
 def mask_rules(problem: ProblemSpec) -> Iterator[tuple[str, Operator | MaskExpression]]:
-    """The masks of a problem, each with its name: those of keys named like a mask, and what is in `mask`.
+    """The masks of a problem by name: from keys named like a mask, and from `mask`.
 
-    That is an operator, or the rules of an expression. The value of a key is the mask's table or lengths, which the
-    plan adds as inputs, or its parameters in order.
+    `mask` has an operator, or the rules of an expression. A key's value is the mask's table or lengths, which the plan
+    adds as inputs, or its parameters in order.
     """
     for name in RULES:
         value = getattr(problem, name) if is_read(problem, name) else None
@@ -156,7 +156,7 @@ def mask_rules(problem: ProblemSpec) -> Iterator[tuple[str, Operator | MaskExpre
 def apply_masks(builder: PlanBuilder) -> None:
     """Set the scores that any rule hides to −∞; they are −∞ only between this stage and the normalizer."""
     rules: list[Node] = []
-    choices: list[Callable[[], Node]] = []  # the rules that choose among the keys that the others leave
+    choices: list[Callable[[], Node]] = []  # rules that choose among the keys that others leave
     for name, rule in mask_rules(builder.problem):
         if isinstance(rule, MaskExpression):
             names = {id(leaf): leaf_name for leaf_name, leaf in rule.named_leaves.items()}
@@ -187,24 +187,24 @@ def apply_masks(builder: PlanBuilder) -> None:
 
 
 def _length(node: Node, letter: str) -> int:
-    """The length of an axis of a node; 0 where it has none of that letter."""
+    """The length of a node's axis; 0 if it has none of that letter."""
     axis = node.axis(letter)
     return 0 if axis is None else axis.length
 
 
 def _axes_of_all(rules: Sequence[Node]) -> Axes:
-    """The axes of a table that rules broadcast to."""
+    """The axes of a table to which rules broadcast."""
     letters = max((rule.letters for rule in rules), key=len)
     return tuple(Axis(letter, max(_length(rule, letter) for rule in rules)) for letter in letters)
 
 
 def _by_rule_name(rules: Sequence[Node]) -> dict[str, str]:
-    """The nodes of rules, by the names of these."""
+    """The nodes of rules, by the rules' names."""
     return {rule.name.removeprefix(VISIBLE_BY): rule.name for rule in rules}
 
 
 def _add_part(builder: PlanBuilder, part: MaskPart, names: Mapping[int, str]) -> Node:
-    """Add a part of an expression as one rule: a leaf, or what combines the rules of its own parts.
+    """Add an operand of an expression as one rule: a leaf, or a combination of its own operands' rules.
 
     `names` has the name of each leaf in its expression.
     """
@@ -228,7 +228,7 @@ def _add_part(builder: PlanBuilder, part: MaskPart, names: Mapping[int, str]) ->
 def _add_rule(
     builder: PlanBuilder, name: str, operator: Operator, leaf: MaskLeaf | None = None, leaf_name: str = ""
 ) -> Node:
-    """Add one rule for every query and key: of a key of the problem, or the leaf of that name in an expression."""
+    """Add one rule for every query and key: from a key of the problem, or from an expression's leaf of that name."""
     record = operator.record
     inputs = {argument: builder.current[argument] for argument in record.shapes.arrays if argument in builder.current}
     if "table" in record.shapes.arrays:
@@ -250,7 +250,7 @@ def _add_rule(
 
 
 def _add_table(builder: PlanBuilder, name: str) -> Node:
-    """Add a mask or a bias as the user gave it, without axes of length 1 that the scores do not have."""
+    """Add the user's mask or bias, without axes of length 1 that the scores lack."""
     if name in builder.nodes:
         return builder.nodes[name]
     return _add_given_table(builder, name, getattr(builder.problem, name).shape, (name,))
@@ -274,7 +274,7 @@ def _add_given_table(builder: PlanBuilder, name: str, shape: tuple[int, ...], so
 
 
 def _table_warnings(builder: PlanBuilder, name: str, shape: tuple[int, ...]) -> Iterator[str]:
-    """What may be meant otherwise: columns that are missing, and a first axis that may be that of batch items."""
+    """Notes on ambiguous tables: missing columns, and a first axis that may be batch items."""
     layout, keys = builder.layout, builder.key_count
     columns = shape[-1]
     if columns < keys:  # in other programs one column may broadcast to every key

@@ -1,4 +1,4 @@
-"""Sparse selection: the queries, keys and head weights of an indexer, and its scores, by which a mask chooses keys."""
+"""Sparse selection: an indexer's queries, keys and head weights, and its scores, by which a mask chooses keys."""
 
 from collections.abc import Sequence
 
@@ -12,20 +12,20 @@ from attncli.plan.stages.projections import add_projection
 from attncli.problem.spec import rotated_features
 
 STEPS = {
-    "index_query": "What the indexer looks for, of each token: the queries of its heads, side by side.",
+    "index_query": "What the indexer looks for, for each token: the queries of its heads, side by side.",
     "index_query_heads": "Each head of the indexer gets its share of the features.",
     "index_key": "What each token offers the indexer: one short key for all of its heads.",
-    "index_key_heads": "The key of the indexer as that of one head, which all of them share.",
+    "index_key_heads": "The indexer's key with an axis of one head, which all heads share.",
     "index_weights": "How much each head of the indexer counts for a query.",
-    "index_scores": "How useful each key is to each query, by the indexer: the highest keys are those that are seen.",
+    "index_scores": "How useful each key is to each query, according to the indexer: the query sees the highest ones.",
     "index_query_positions": "The position of each query, for the indexer.",
     "index_key_positions": "The position of each key, for the indexer.",
     "past_index_key": "The indexer's keys of earlier tokens, kept from the calls before.",
-    "past_index_key_heads": "The cached keys of the indexer as those of one head.",
-    "concatenated_index_key": "The indexer's keys of earlier tokens, which were kept, and then the new ones.",
-    "w_q_index": "Learned weights that make the indexer's queries of the embeddings, or of their latent.",
-    "w_k_index": "Learned weights that make the indexer's keys of the embeddings.",
-    "w_h_index": "Learned weights that make, of each query's embedding, a weight for each head of the indexer.",
+    "past_index_key_heads": "The cached keys of the indexer with an axis of one head.",
+    "concatenated_index_key": "The indexer's kept keys of earlier tokens, then the new ones.",
+    "w_q_index": "Learned weights that make the indexer's queries from the embeddings, or from their latent.",
+    "w_k_index": "Learned weights that make the indexer's keys from the embeddings.",
+    "w_h_index": "Learned weights that make, from each query's embedding, a weight for each head of the indexer.",
 }
 _SYMBOLS = {"index_query": "Qᴵ", "index_key": "Kᴵ", "index_weights": "ω"}
 
@@ -62,7 +62,7 @@ def _add_split(builder: PlanBuilder, role: str, heads: int) -> None:
 
 
 def rotate_index(builder: PlanBuilder) -> None:
-    """Rotate the first features of the indexer's queries and keys as `position` does those of the attention."""
+    """Rotate the first features of the indexer's queries and keys like the attention's, by `position`."""
     problem = builder.problem
     if not problem.has_indexer or problem.index_rope is None or problem.position is None:
         return
@@ -83,7 +83,7 @@ def rotate_index(builder: PlanBuilder) -> None:
 
 
 def _positions(builder: PlanBuilder, role: str) -> str:
-    """The node of the positions of queries or keys, with an axis for heads where each batch item has its own."""
+    """The node of the positions of queries or keys, with an axis for heads if batch items have their own."""
     node = builder.nodes[rotation_positions(builder, role)]
     if "b" not in node.letters or builder.layout.has_heads:
         return node.name
@@ -111,7 +111,7 @@ def concatenate_index_cache(builder: PlanBuilder) -> None:
 
 
 def score_index(builder: PlanBuilder) -> None:
-    """The scores of the indexer, given or computed, where a mask chooses keys by them."""
+    """The scores of the indexer, given or computed, if a mask chooses keys by them."""
     problem, layout, name = builder.problem, builder.layout, "index_scores"
     if not problem.chooses_keys:
         return
@@ -129,7 +129,7 @@ def score_index(builder: PlanBuilder) -> None:
 
 
 def _add_given_scores(builder: PlanBuilder) -> Node:
-    """Add the scores that were given, of the queries that are computed."""
+    """Add the given scores of the computed queries."""
     problem, name, layout = builder.problem, "index_scores", builder.layout
     assert problem.index_scores is not None
     shape, selected = problem.index_scores.shape, problem.selected_queries

@@ -1,4 +1,4 @@
-"""Output formats: one row of a table for each; its function is imported when it is called."""
+"""Output formats: one row of a table each. The table names each format's function, which is imported on call."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 Chunks = Iterable[str]
 
 DEFAULT_FORMAT, JSON, PAGE = "table", "json", "html"
-EVERY_STEP = 200_000  # numbers of all steps together up to which a page has every step
-FIGURE_DECIMALS = 2  # cells of a figure have room for so many
+EVERY_STEP = 200_000  # a page has every step if all steps together have at most so many numbers
+FIGURE_DECIMALS = 2  # decimals that fit the cells of a figure
 PICTURE_SUFFIX = ".svg"
 
 
@@ -36,48 +36,48 @@ _LONG_TABLE = "attncli.comparisons.long_table"
 
 @dataclass(frozen=True, eq=False)
 class OutputFormat:
-    """One way to write the view of a result: all that distinguishes it from other formats is in its row.
+    """One way to write the view of a result; its row has everything that distinguishes it from other formats.
 
-    The function of a text format is `write(content, target: TextTarget) -> Iterable[str]`; that of a binary format
+    A text format's function is `write(content, target: TextTarget) -> Iterable[str]`; a binary format's is
     `write(content, stream: IO[bytes]) -> None`.
     """
 
     name: str
-    suffixes: tuple[str, ...]  # of the files that are written in this format, with the dot, in lower case
+    suffixes: tuple[str, ...]  # suffixes of its files, with the dot, in lower case
     function: str  # "module:function"
     content: str = VIEW
     is_binary: bool = False
-    is_lossless: bool = True  # programs read every number back; otherwise numbers are rounded for a reader
+    is_lossless: bool = True  # programs read every number back; otherwise numbers are rounded for readers
     holds_one_array: bool = False
-    is_figure: bool = False  # a picture of the results, with the size of the view, and without worked lines
+    is_figure: bool = False  # a picture of the results, with the size of the view, without worked lines
     has_title: bool = False  # whether it shows the title of the view
-    decimals: int | None = None  # of rounded numbers, where no others are asked for; None for the usual ones
-    every_step_size: int = 0  # numbers of all steps together up to which it shows every step unasked
-    has_heatmaps: bool = False  # whether it draws tables as blocks of colour where that is asked for
-    has_matrices: bool = False  # whether it writes tables as matrices where that is asked for
-    has_curves: bool = False  # whether it draws a data fit where that is asked for
-    memory_per_number: int = 0  # bytes that writing takes for each number, where it can't be done a few rows at a time
-    divider: str | None = ""  # the line between two results on standard output; None: each is on one line
-    is_choice: bool = True  # whether `--format` offers it; a format that it does not offer is picked by suffix
-    # "module:class" whose instance, made from the stream of the file, is given as `RunOptions.allocate`, so that a
-    # large result is computed in the file itself; afterwards its `is_used` is true where the file holds the result.
+    decimals: int | None = None  # decimals of rounded numbers by default; None for the usual number
+    every_step_size: int = 0  # it shows every step by default if all have at most so many numbers
+    has_heatmaps: bool = False  # whether it can draw tables as blocks of colour
+    has_matrices: bool = False  # whether it can write tables as matrices
+    has_curves: bool = False  # whether it can draw a data fit
+    memory_per_number: int = 0  # bytes of memory per number, if it can't write a few rows at a time
+    divider: str | None = ""  # the line between two results on standard output; None: each is one line
+    is_choice: bool = True  # whether `--format` offers it; otherwise only a suffix picks it
+    # "module:class" whose instance, made from the file's stream, becomes `RunOptions.allocate`, so that a large result
+    # is computed in the file itself; afterwards `is_used` is true if the file holds the result.
     file_allocator: str | None = None
-    # "module:function" that writes a comparison itself, with a row for each query and key, so that each result has a
-    # number for them: `write(comparison: Comparison, target: TextTarget) -> Iterable[str]`.
+    # "module:function" that writes a comparison as a row for each query and key, with a number of each result:
+    # `write(comparison: Comparison, target: TextTarget) -> Iterable[str]`.
     long_table: str | None = None
     row_table: str | None = None  # "module:function" that writes the rows of an answer that is one table
     page: str | None = None  # "module:function" that writes the page of an answer: `write(content) -> Iterable[str]`
     picture: str | None = None  # "module:function" that draws the text as a picture of a terminal, an SVG
-    # "module:function" that raises AttnError before the work where the format can't show some results:
-    # `check(plan: Plan, names: Iterable[str], cut_axes: Collection[str]) -> None`.
+    # "module:function" that raises AttnError before the work if the format can't show some results: `check(plan: Plan,
+    # names: Iterable[str], cut_axes: Collection[str]) -> None`.
     check: str | None = None
-    # "module:function" for what is lost of a view in the format: `warnings(view: View) -> Sequence[str]`.
+    # "module:function" for what the format loses of a view: `warnings(view: View) -> Sequence[str]`.
     warnings: str | None = None
-    # "module:function" that raises AttnError where a problem has no story: `check(problem: ProblemSpec) -> None`.
+    # "module:function" that raises AttnError if a problem has no story: `check(problem: ProblemSpec) -> None`.
     story: str | None = None
     has_parts: bool = False  # whether a worked example has a section for each of its parts
-    # "module:function" for the arrays that the text loads from files, by their names: they are written beside it:
-    # `files(view: View, target: TextTarget) -> Mapping[str, Array]`.
+    # "module:function" for the arrays that the text loads, by file name, written to files next to it: `files(view:
+    # View, target: TextTarget) -> Mapping[str, Array]`.
     files_beside: str | None = None
 
     @property
@@ -87,40 +87,40 @@ class OutputFormat:
 
     @property
     def is_object(self) -> bool:
-        """Whether it is an object: with `explain` it has the selected results by name, and the steps in addition."""
+        """Whether it is an object: with `explain` it has the selected results by name, and also the steps."""
         return self.content == OBJECT
 
     @property
     def is_text_for_readers(self) -> bool:
-        """Whether it is a text for people, which has room for worked lines and statistics."""
+        """Whether it is a text for people, with worked lines and statistics."""
         return not self.is_lossless and not self.is_figure
 
     @property
     def has_every_digit(self) -> bool:
-        """Whether its numbers can't be rounded: a table of CSV is for people too, who may ask for so many decimals."""
+        """Whether its numbers are never rounded; people read CSV too, and may ask for a number of decimals."""
         return self.is_lossless and not self.compares_cells
 
     @property
     def is_picture(self) -> bool:
-        """Whether its files are opened to look at them: figures, and the page."""
+        """Whether people open its files to look at them: figures, and the page."""
         return self.is_figure or self.name == PAGE
 
     @property
     def shows_every_step(self) -> bool:
-        """Whether it shows every step unasked, of a problem that is not too large."""
+        """Whether it shows every step by default, if the problem is not too large."""
         return self.every_step_size > 0
 
     def has_room_for_steps(self, plan: "Plan") -> bool:
-        """Whether it shows every step of a plan unasked."""
+        """Whether it shows every step of a plan by default."""
         return self.shows_every_step and plan.size <= self.every_step_size
 
     def keeps_every_step(self, plan: "Plan") -> bool:
-        """Whether it reads the values of every step of a plan, unasked."""
+        """Whether it reads the values of every step of a plan by default."""
         return self.has_room_for_steps(plan) or (self.is_code and plan.size <= EVERY_STEP)
 
     @property
     def shows_before(self) -> bool:
-        """Whether it has room for an earlier result in addition to that of the view: objects and readers have."""
+        """Whether it can show an earlier result next to the view's: objects and texts can."""
         return self.is_object or not self.is_lossless
 
     @property
@@ -130,7 +130,7 @@ class OutputFormat:
 
     @property
     def writes_documents(self) -> bool:
-        """Whether it can write an answer that is not the view of a result: its document, or its object."""
+        """Whether it can write an answer other than the view of a result: its document, or its object."""
         return self.is_object or self.content in (DOCUMENT, MARKED_DOCUMENT)
 
     def render(self, view: "View", target: TextTarget) -> Chunks:
@@ -139,7 +139,7 @@ class OutputFormat:
         return text
 
     def render_answer(self, answer: "Answer", target: TextTarget) -> Chunks:
-        """An answer as text for a target, in chunks: its object, rows, page or document, which the format has."""
+        """An answer as text for a target, in chunks: the object, rows, page or document that the format has."""
         if self.page is not None and answer.page is not None:
             page: Chunks = import_object(self.page)(answer.page())
             return page
@@ -150,7 +150,7 @@ class OutputFormat:
         return text
 
     def arrays_beside(self, view: "View", target: TextTarget) -> "Mapping[str, Array]":
-        """The arrays that the text of a view loads, by the names of their files."""
+        """The arrays that the text of a view loads, by file name."""
         arrays: Mapping[str, Array] = {}
         return arrays if self.files_beside is None else import_object(self.files_beside)(view, target)
 
@@ -159,11 +159,11 @@ class OutputFormat:
         import_object(self.function)(self._content(view), stream)
 
     def _content(self, view: "Drawable") -> Any:
-        """What its function writes of a view."""
+        """The content that its function writes of a view."""
         return import_object(self.content)(view) if self.content else view
 
     def check_results(self, plan: "Plan", names: Iterable[str], cut_axes: Collection[str]) -> None:
-        """Raise AttnError where it can't show some results, of whose axes in `cut_axes` one position is shown."""
+        """Raise AttnError if it can't show some results; axes in `cut_axes` have one shown position."""
         if self.check is not None:
             import_object(self.check)(plan, names, cut_axes)
 
@@ -173,7 +173,7 @@ class OutputFormat:
         return warnings
 
     def make_file_allocator(self, stream: IO[bytes]) -> Any:
-        """The allocator of results in the file of the stream, or None where the format has none."""
+        """The allocator of results in the file of the stream, or None if the format has none."""
         return None if self.file_allocator is None else import_object(self.file_allocator)(stream)
 
 
@@ -246,7 +246,7 @@ FORMATS: tuple[OutputFormat, ...] = (
         warnings=f"{_PAGE}:warnings_of_size",
         story=f"{_PAGE}.guide:check_story",
     ),
-    # The viewer of an SVG has fonts of its own.
+    # An SVG viewer has its own fonts.
     replace(_FIGURES, name="svg", suffixes=(".svg",), function=f"{_FIGURE}.files:write_svg", warnings=None),
     replace(_FIGURES, name="png", suffixes=(".png",), function=f"{_FIGURE}.files:write_png"),
     replace(_FIGURES, name="tikz", suffixes=(".tikz", ".pgf"), function=f"{_FIGURE}.tikz:write_tikz", warnings=None),
@@ -278,11 +278,10 @@ def write_view(
     on_text: Callable[[Chunks], Chunks] = iter,
     target: TextTarget = TEXT_FILE,
 ) -> None:
-    """Write a view to the stream of a file: as bytes where its format has them, otherwise as text in UTF-8.
+    """Write a view to a file's stream: as bytes in a binary format, otherwise as text in UTF-8.
 
-    The chunks of a text pass through `on_text`, which may count or join them. Arrays that the text loads are written
-    to files beside that of the target. Raises AttnError where the format can't hold the view, or a file can't be
-    written.
+    The chunks of a text pass through `on_text`, which may count or join them. Arrays that the text loads go to files
+    next to the target's. Raises AttnError if the format can't hold the view, or a file can't be written.
     """
     if output_format.is_binary:
         output_format.write(view, stream)
@@ -303,7 +302,7 @@ def format_choices() -> Sequence[str]:
 
 
 def find_format(name: str) -> OutputFormat:
-    """The format that `--format` offers under a name; raises UnknownNameError where it offers none.
+    """The format that `--format` offers under a name; raises UnknownNameError for other names.
 
     >>> find_format("csv").suffixes
     ('.csv',)
@@ -318,9 +317,9 @@ def find_format(name: str) -> OutputFormat:
 
 
 def format_in_file(row: OutputFormat, file: str) -> OutputFormat:
-    """The format in which a file has what a format writes: where it is an SVG that which draws its text.
+    """The format of a file for another format's content: in an SVG, the one that draws its text.
 
-    Raises AttnError where the suffix is that of another format; any text may be in a .txt file.
+    Raises AttnError if the suffix belongs to another format; a .txt file may have any text.
 
     >>> format_in_file(find_format("table"), "table.svg").has_title
     True
@@ -337,7 +336,7 @@ def format_in_file(row: OutputFormat, file: str) -> OutputFormat:
 
 
 def format_of_file(file: str) -> OutputFormat:
-    """The format that the suffix of a file's name picks; raises AttnError where it picks none.
+    """The format that the suffix of a file's name picks; raises AttnError if it picks none.
 
     >>> format_of_file("folder/weights.TSV").name
     'tsv'
@@ -352,7 +351,7 @@ def format_of_file(file: str) -> OutputFormat:
 
 
 def format_of_suffix(file: str) -> OutputFormat | None:
-    """The format that the suffix of a file's name picks, in whatever case; None where it picks none."""
+    """The format that the suffix of a file's name picks, in any case; None if it picks none."""
     suffix = PurePath(file).suffix.lower()
     return next((row for row in FORMATS if suffix in row.suffixes), None)
 

@@ -14,28 +14,28 @@ from attncli.render.view import View
 
 
 def texts_for(target: TextTarget) -> Callable[[str], str]:
-    """What a text of a cell is written as: as it is, or so that no spreadsheet takes it for a formula."""
+    """How to write the text of a cell: as it is, or so that no spreadsheet reads it as a formula."""
     return without_formula if target.quotes_formulas else str
 
 
 def numbers_for(target: TextTarget) -> Callable[[Any], str] | None:
-    """What a number is written as, where it has so many decimals; None for every digit."""
+    """How to write a number: with so many decimals, or with every digit for None."""
     decimals = target.decimals
     return None if decimals is None else lambda number: decimal(number, decimals).replace(MINUS, "-")
 
 
 def delimiter_of(problem: ProblemSpec, delimiter: str) -> str:
-    """What separates cells: a semicolon in place of a comma where numbers have commas, as spreadsheets have it."""
+    """The separator of cells: a semicolon if numbers have decimal commas, as in spreadsheets."""
     return ";" if problem.decimal_comma and delimiter == "," else delimiter
 
 
 def with_sign(numbers: str, delimiter: str) -> str:
-    """Numbers with the decimal sign that goes with what separates them."""
+    """Numbers with the decimal sign that suits the separator."""
     return numbers.replace(".", ",") if delimiter == ";" else numbers
 
 
 def _tables(view: View, target: TextTarget = TEXT_FILE, *, delimiter: str) -> Iterator[str]:
-    """A table for each result and head, with an empty line between two, and its name in a comment where it is one."""
+    """A table for each result and head, an empty line between two, and its name in a comment if there are several."""
     trace = view.result.trace
     delimiter = delimiter_of(trace.problem, delimiter)
     tables = [(name, grid) for name in view.names for grid in selected_plain_grids(view, trace[name])]
@@ -65,7 +65,7 @@ def _cell(cell: object, as_text: Callable[[str], str], as_number: Callable[[Any]
 
 
 def _tables_of_queries(view: View) -> Mapping[str, Iterator[Sequence[object]]]:
-    """The tables with a row for each batch item, head and query, or several, that a view has after the results."""
+    """The tables after the results with one or more rows for each batch item, head and query."""
     if not (view.statistics or view.top):
         return {}
     from attncli.render import statistics  # noqa: PLC0415 - only `--stats` and `--top` need it

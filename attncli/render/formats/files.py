@@ -10,13 +10,13 @@ from attncli.render.view import View, selected_value
 
 
 def write_npy(view: View, stream: IO[bytes]) -> None:
-    """Write the one array that is shown."""
+    """Write the one array of the view."""
     (array,) = _arrays(view).values()
     npy.write_npy(stream, array)
 
 
 def write_beside(file: str, name: str, array: Array) -> None:
-    """Write one array to a file of a name in the folder of another file; raises AttnError where it can't be written."""
+    """Write one array to a named file in another file's folder; raises AttnError if it can't be written."""
     with atomic_write(str(path_of(file).with_name(name))) as stream:
         npy.write_npy(stream, array)
 
@@ -27,10 +27,10 @@ def write_npz(view: View, stream: IO[bytes]) -> None:
 
 
 def write_safetensors(view: View, stream: IO[bytes]) -> None:
-    """Write the arrays as tensors; raises AttnError where the package is missing or has no such type."""
+    """Write the arrays as tensors; raises AttnError if the package is missing or lacks the type."""
     safetensors.write_safetensors(stream, _arrays(view), view.result.trace.precision)
 
 
 def _arrays(view: View) -> dict[str, Array]:
-    """What is selected of every result that is shown, by its name."""
+    """The selected content of every shown result, by name."""
     return {name: selected_value(view, view.result.trace[name]) for name in view.names}

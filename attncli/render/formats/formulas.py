@@ -1,7 +1,7 @@
-"""Formulas and lines of arithmetic as trees, which LaTeX and MathML are written from.
+"""Formulas and lines of arithmetic as trees, the source of LaTeX and MathML.
 
-A line is read token by token. Words outside brackets are text, unless they are next to a sign of mathematics;
-everything else is mathematics.
+It reads a line token by token. Words outside brackets are text, unless they touch a sign of mathematics; everything
+else is mathematics.
 """
 
 import re
@@ -14,7 +14,7 @@ from attncli.base.text import SCRIPT_MARKS, greek_name, plain_script, script_for
 from attncli.render.document import LABEL_END, LABEL_START
 
 FUNCTIONS = ("exp", "ln", "tanh", "sin", "cos", "max")  # LaTeX has commands of these names
-LIMIT_FUNCTIONS = ("argmax", "argmin")  # their subscripts belong below them, as those of max
+LIMIT_FUNCTIONS = ("argmax", "argmin")  # their subscripts go below them, as in max
 _NUMBER = r"[0-9]+(?:[.,][0-9]+)?(?:e[+−-][0-9]+)?"
 _ENTRY = rf"(?:−?(?:{_NUMBER}|∞)|NaN|…)"
 _TOKENS = re.compile(
@@ -31,15 +31,15 @@ _TOKENS = re.compile(
 OPERATORS = "=≈−+/·×≤≥→<>~"
 SUBSCRIPT, SUPERSCRIPT = SCRIPTS = tuple(SCRIPT_MARKS.values())  # `_` and `^`
 _OPENING, _CLOSING, _BARS = "([{⌊", ")]}⌋", "|‖"
-_BOUNDARIES = "=≈−-+≤≥→<>~,;"  # what ends a numerator to the left and a denominator to the right
+_BOUNDARIES = "=≈−-+≤≥→<>~,;"  # end of a numerator to the left and of a denominator to the right
 
 
 @dataclass(frozen=True)
 class Symbol:
-    """A number, a letter, a word, a label, an operator …: the kind of a token, and its text, of a label without marks.
+    """A number, letter, word, label, operator …: the kind of a token, and its text, a label's without marks.
 
-    Kinds in addition to those of tokens: "name" is a word with brackets after it, "space" one that has to be seen, and
-    "script" the characters of a run of Unicode's subscripts or superscripts, as usual characters.
+    More kinds than tokens have: "name" is a word before brackets, "space" a visible space, and "script" a run of
+    Unicode's subscripts or superscripts, as usual characters.
     """
 
     kind: str
@@ -48,7 +48,7 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Brackets:
-    """What is in brackets, or between bars."""
+    """The content of brackets or bars."""
 
     opening: str
     content: "Formula"
@@ -57,7 +57,7 @@ class Brackets:
 
 @dataclass(frozen=True)
 class Root:
-    """A square root; of nothing where nothing follows the sign."""
+    """A square root; empty if nothing follows the sign."""
 
     content: "Formula"
 
@@ -72,7 +72,7 @@ class Script:
 
 @dataclass(frozen=True)
 class Scripted:
-    """Subscripts and superscripts in the order of the line, and what they belong to: nothing at the start."""
+    """Subscripts and superscripts in the order of the line, and their base: none at the start."""
 
     base: "Base | None"
     scripts: tuple[Script, ...]
@@ -80,13 +80,13 @@ class Scripted:
 
 @dataclass(frozen=True)
 class Fraction:
-    """A numerator and a denominator, without the parentheses that a line needs around them."""
+    """A numerator and a denominator, without the parentheses that a line needs."""
 
     numerator: "Formula"
     denominator: "Formula"
 
 
-Base: TypeAlias = Symbol | Brackets | Root | Fraction  # what may have scripts
+Base: TypeAlias = Symbol | Brackets | Root | Fraction  # items that may have scripts
 Item: TypeAlias = Base | Scripted
 Formula: TypeAlias = tuple[Item, ...]
 
@@ -99,7 +99,7 @@ class Text:
 
 
 def read_line(line: str) -> Iterator[Text | Formula]:
-    """The texts and the formulas of a line, in turn; spaces at the ends of a formula are left out.
+    """The texts and the formulas of a line, in turn; a formula has no spaces at its ends.
 
     >>> [text, formula] = read_line("visible where j < 3")
     >>> "".join(symbol.text for symbol in text.symbols), [symbol.text for symbol in formula]
@@ -115,12 +115,12 @@ def read_line(line: str) -> Iterator[Text | Formula]:
 
 
 def begins_with_operator(formula: Formula) -> bool:
-    """Whether a formula begins with a sign before a space, which has two sides where text is before it: `high − 1`."""
+    """Whether a formula begins with a binary operator, whose left side is the text before it: `high − 1`."""
     return len(formula) > 1 and formula[0] in (Symbol("sign", "−"), Symbol("sign", "+")) and is_blank(formula[1])
 
 
 def split_number(text: str) -> tuple[str, int | None]:
-    """The digits of a number, and its power of ten where it has one: `1.2e−07` is 1.2 times ten to the power of −7.
+    """The digits of a number, and its power of ten if it has one: `1.2e−07` is 1.2 times ten to the power of −7.
 
     >>> split_number("1.2e−07"), split_number("0.5")
     (('1.2', -7), ('0.5', None))
@@ -130,7 +130,7 @@ def split_number(text: str) -> tuple[str, int | None]:
 
 
 def vector_entries(text: str) -> list[tuple[str, str]]:
-    """The entries of a vector in brackets, each as its sign, if it has one, and what follows.
+    """The entries of a vector in brackets, each as its sign, if any, and the rest.
 
     >>> vector_entries("[1 −0.5 …]")
     [('', '1'), ('−', '0.5'), ('', '…')]
@@ -144,17 +144,17 @@ def is_blank(item: object) -> bool:
 
 
 def with_fractions(formula: Formula) -> Formula:
-    """The formula with its fractions; what is in brackets stays as it is.
+    """The formula with its fractions; brackets keep their content.
 
     >>> [formula] = read_line("s = (a + b) / 2")
     >>> with_fractions(formula)[-1].denominator
     (Symbol(kind='number', text='2'),)
     """
     items = list[Item]()
-    start, index = 0, 0  # start is where the product before the index begins
+    start, index = 0, 0  # start of the product before the index
     while index < len(formula):
         if _is_spaced_slash(formula, index):
-            rest = range(index + 1, len(formula))  # a fraction is divided by what is after the next slash
+            rest = range(index + 1, len(formula))  # the next slash divides a fraction again
             ends = (at for at in rest if _is_boundary(formula[at]) or _is_spaced_slash(formula, at))
             end = next(ends, len(formula))
             fraction = Fraction(_operand(items[start:]), _operand(formula[index + 1 : end]))
@@ -189,7 +189,7 @@ def _operand(items: Sequence[Item]) -> Formula:
 
 @dataclass(frozen=True)
 class _Token:
-    """A piece of a line: a group of the pattern, its text, and how many brackets are open around it."""
+    """A piece of a line: its group in the pattern, its text, and the number of open brackets around it."""
 
     kind: str
     text: str
@@ -197,12 +197,12 @@ class _Token:
 
     @property
     def is_word(self) -> bool:
-        """Whether it is printed upright, as words and labels are."""
+        """Whether it is upright in print, as words and labels are."""
         return self.kind in ("word", "label")
 
 
 def _tokenize(line: str) -> list[_Token]:
-    """The tokens of a line; a closing bracket is as deep as its opening one."""
+    """The tokens of a line; a closing bracket has the depth of its opening one."""
     tokens, depth = list[_Token](), 0
     # A circumflex belongs to the letter: Qₕ̂, C_all̂.
     line = re.sub(r"([A-Za-z])([^\sA-Za-z_]*(?:_[a-z]+)?[^\sA-Za-z_]*)\u0302", "\\1\u0302\\2", line)
@@ -217,9 +217,9 @@ def _tokenize(line: str) -> list[_Token]:
 
 
 def _text_flags(tokens: Sequence[_Token]) -> list[bool]:
-    """Which tokens are text: phrases outside brackets, punctuation after them, and the spaces next to these.
+    """Marks the text tokens: phrases outside brackets, punctuation after them, and the spaces next to these.
 
-    A single word is not text where it touches an operator or a bracket that opens.
+    A single word is not text if it touches an operator or an opening bracket.
     """
     flags = [False] * len(tokens)
     for start, end in _phrases(tokens):
@@ -236,9 +236,9 @@ def _text_flags(tokens: Sequence[_Token]) -> list[bool]:
 
 
 def _phrases(tokens: Sequence[_Token]) -> list[tuple[int, int]]:
-    """Where words outside brackets begin and end, the spaces at their ends included; the article is one of them.
+    """Start and end of each phrase outside brackets, with the spaces at its ends; an article counts as a word.
 
-    A word with a script is not one.
+    A word with a script does not.
     """
 
     def is_part(index: int) -> bool:
@@ -258,7 +258,7 @@ def _phrases(tokens: Sequence[_Token]) -> list[tuple[int, int]]:
 
 
 def _is_called(tokens: Sequence[_Token], index: int) -> bool:
-    """Whether the token is the name of a function or table, with an opening bracket after it."""
+    """Whether the token names a function or table, before an opening bracket."""
     return index + 1 < len(tokens) and tokens[index].kind == "word" and tokens[index + 1].text in ("(", "[")
 
 
@@ -286,7 +286,7 @@ def _formula(tokens: Sequence[_Token]) -> Formula:
 
 
 def _script(tokens: Sequence[_Token], index: int) -> tuple[Script | None, int]:
-    """The script that begins at an index, and the index after it; None, and the same index, where none does."""
+    """The script at an index, and the index after it; None and the same index if there is none."""
     kind, end = tokens[index].kind, index
     if kind in SCRIPT_MARKS:
         while end < len(tokens) and tokens[end].kind == kind:
@@ -301,10 +301,9 @@ def _script(tokens: Sequence[_Token], index: int) -> tuple[Script | None, int]:
 
 
 def _argument(tokens: Sequence[_Token], index: int) -> tuple[Formula, int]:
-    """What `√`, `_` or `^` at the index before apply to, and the index after it.
+    """The argument of the `√`, `_` or `^` before an index, and the index after it.
 
-    It is what is in brackets, without them, or one token with its scripts and with a minus before it; nothing where
-    neither follows.
+    It is the content of brackets, or one token with its scripts and a minus before it; empty if neither follows.
     """
     if index == len(tokens) or tokens[index].kind == "blank":
         return (), index
@@ -325,13 +324,13 @@ def _argument(tokens: Sequence[_Token], index: int) -> tuple[Formula, int]:
 
 
 def _closing_bracket(tokens: Sequence[_Token], index: int) -> int:
-    """The index of the bracket that closes the one at an index; that after the last token where none does."""
+    """The index of the bracket that closes the one at an index; the index after the last token if none does."""
     depth, inner = tokens[index].depth, range(index + 1, len(tokens))
     return next((at for at in inner if tokens[at].depth == depth and tokens[at].text in _CLOSING), len(tokens))
 
 
 def _closing_bar(tokens: Sequence[_Token], index: int) -> int:
-    """The index of the bar that closes the one at an index, likewise: spaces are outside a pair of bars."""
+    """The index of the bar that closes the one at an index, likewise: spaces surround a pair of bars."""
     if index + 1 < len(tokens) and tokens[index + 1].kind != "blank":
         for at in range(index + 2, len(tokens)):
             if (tokens[at].text, tokens[at].depth) == (tokens[index].text, tokens[index].depth):
@@ -340,7 +339,7 @@ def _closing_bar(tokens: Sequence[_Token], index: int) -> int:
 
 
 def _item(tokens: Sequence[_Token], index: int) -> tuple[Item, int]:
-    """What begins at an index and is not a script, and the index after it."""
+    """The item at an index, which is not a script, and the index after it."""
     token = tokens[index]
     if token.text == "√":
         content, end = _argument(tokens, index + 1)
@@ -357,7 +356,7 @@ def _item(tokens: Sequence[_Token], index: int) -> tuple[Item, int]:
 
 
 def _is_seen(tokens: Sequence[_Token], index: int) -> bool:
-    """Whether a space separates a word from what is not an operator, or two numbers."""
+    """Whether a space is visible: after a word, unless an operator follows, or between two numbers."""
     neighbours = [tokens[at] for at in (index - 1, index + 1) if 0 <= at < len(tokens)]
     if any(token.text in (*OPERATORS, ",") for token in neighbours) or _is_called(tokens, index + 1):
         return False

@@ -1,7 +1,7 @@
 """HTML: sections with shaded tables, for notebooks and pages.
 
-Styles are in the elements: no style sheet, script, name or file could clash with those of another page. Colours of
-text are those of the page, so that dark themes show it too.
+Elements carry their styles: no style sheet, script, name or file can clash with another page's. Text has the page's
+colours, so that dark themes work.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,17 +31,17 @@ _LABEL = "font-family:monospace;white-space:pre;padding:0.2em 0.7em"
 _CELL = "text-align:right;font-family:monospace;padding:0.2em 0.7em"
 _GAP_CELL = f'<td style="{_CELL}">…</td>'
 _MARKED = ";font-weight:bold;outline:2px solid currentColor;outline-offset:-2px"
-_LINE = "margin:0.3em 0 0.3em 1em;line-height:1.6;overflow:auto hidden"  # of arithmetic
-_SCROLLED = "overflow-x:auto"  # where a table is wider than the page
+_LINE = "margin:0.3em 0 0.3em 1em;line-height:1.6;overflow:auto hidden"  # for arithmetic
+_SCROLLED = "overflow-x:auto"  # scrolls a table wider than the page
 _HIDDEN = ";background:repeating-linear-gradient(135deg,transparent 0 4px,rgba(128,128,128,0.4) 4px 5px)"
 _FAINT = "opacity:0.65"
-_BLUE = "33,113,181"  # a shade of it lies over the background of the page, light or dark
-_MAX_OPACITY = 0.55  # at which black text on white paper, and white on black, is still read with ease
+_BLUE = "33,113,181"  # a shade of it covers the page's background, light or dark
+_MAX_OPACITY = 0.55  # black text on white paper, and white on black, stay legible at this opacity
 
 
 @dataclass(frozen=True)
 class HtmlLimits:
-    """How many rows and columns a table shows, and how many tables a section; the rest is left out, and counted."""
+    """How many rows and columns a table shows, and how many tables a section; the rest is counted."""
 
     rows: int = 30
     columns: int = 20
@@ -52,7 +52,7 @@ NOTEBOOK = HtmlLimits()
 
 
 def render(document: Document, notes: Sequence[str] = (), limits: HtmlLimits = NOTEBOOK) -> str:
-    r"""A document as one element of HTML, above notes, such as warnings; every text is escaped.
+    r"""A document as one element of HTML, above notes such as warnings; every text is escaped.
 
     >>> render(Document([Section("weights", remarks=("a < b",))], 4))
     '<div>\n<p><b>weights</b></p>\n<p style="white-space:pre-wrap">a &lt; b</p>\n</div>'
@@ -65,7 +65,7 @@ def render(document: Document, notes: Sequence[str] = (), limits: HtmlLimits = N
 
 
 def preformatted(text: str) -> str:
-    r"""A text of several lines as one element of HTML, in letters of one width.
+    r"""A text of several lines as one element of HTML, in a monospaced font.
 
     >>> preformatted("a < b\nc")
     '<pre>a &lt; b\nc</pre>'
@@ -93,12 +93,12 @@ def _pairs(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def _text(text: str) -> str:
-    """A text as HTML shows it, without the marks of labels."""
+    """A text for HTML, without the marks of labels."""
     return html_text(without_label_marks(text))
 
 
 def _mathematics(lines: Iterable[str]) -> str:
-    """Formulas or lines of arithmetic, typeset, each on a line of its own; a long one goes on below."""
+    """Formulas or lines of arithmetic, typeset, each on its own line; a long one continues below."""
     return "\n".join(f'<div style="{_LINE}">{mathml_line(line.strip())}</div>' for line in lines)
 
 
@@ -128,7 +128,7 @@ def _section_blocks(section: Section, decimals: int, limits: HtmlLimits) -> Iter
 
 
 def _block(block: Block, decimals: int, limits: HtmlLimits) -> Iterator[str]:
-    """The elements of a statement, of names and texts, of lines, or of room to write on; what is drawn is left out."""
+    """The elements of a statement, pairs, lines, or writing space; drawings are left out."""
     match block:
         case Statement():
             yield f"<p><b>{_text(block.start)}</b>{_text(block.rest)}</p>"
@@ -155,7 +155,7 @@ def _html_lines(lines: Iterable[str]) -> str:
 
 
 def _table(grid: Grid, decimals: int, limits: HtmlLimits) -> str:
-    """A grid as a table, with the label of its slice as the caption, and the legend of its signs below it."""
+    """A grid as a table; the slice's label is the caption, and the legend of its signs is below."""
     rows = abbreviate(len(grid.rows), limits.rows, grid.marked_rows)
     columns = abbreviate(len(grid.columns), limits.columns, grid.marked_columns)
     shown_rows, shown_columns = ([at for at in axis if not isinstance(at, Gap)] for axis in (rows, columns))
@@ -176,7 +176,7 @@ def _table(grid: Grid, decimals: int, limits: HtmlLimits) -> str:
 
 
 def _heading(at: int | Gap, labels: Sequence[str], marked: frozenset[int], scope: str) -> str:
-    """The heading of a row or column, its direction that of its own letters; or the count of those left out."""
+    """The heading of a row or column, in its own script's direction; or the count of those left out."""
     if isinstance(at, Gap):
         return f'<th scope="{scope}" style="{_LABEL};{_FAINT};font-weight:normal">{at}</th>'
     underline = ";text-decoration:underline" if at in marked else ""
@@ -185,7 +185,7 @@ def _heading(at: int | Gap, labels: Sequence[str], marked: frozenset[int], scope
 
 
 def _cells(grid: Grid, row: int, columns: Positions, texts: Sequence[str]) -> Sequence[str]:
-    """The cells of a row: the texts of those that are shown, weights shaded, changes marked, masked cells hatched."""
+    """The cells of a row: the shown texts, with weights shaded, changes marked, masked cells hatched."""
     cells = []
     shades = None if grid.shades is None else grid.shades[row]
     numbers = iter(texts)
@@ -194,7 +194,7 @@ def _cells(grid: Grid, row: int, columns: Positions, texts: Sequence[str]) -> Se
             cells.append(_GAP_CELL)
             continue
         percent, style = (0 if shades is None else int(shades[column])), _CELL
-        if percent >= MIN_SHADE:  # the more opaque the larger it is
+        if percent >= MIN_SHADE:  # more opaque for larger weights
             style += f";background-color:rgba({_BLUE},{percent * _MAX_OPACITY / 100:.2f})"
         style += _MARKED if (row, column) in grid.marked else ""
         text = next(numbers).strip()

@@ -34,13 +34,13 @@ from attncli.render.target import TEXT_PAGE, TextTarget
 
 PACKAGES = "% needs \\usepackage{amsmath,booktabs}"
 COLORS = "% needs \\usepackage[table]{xcolor}"
-MAX_DISPLAY = 72  # characters of a formula on a line of its own: a longer one goes on in the text, which is broken
+MAX_DISPLAY = 72  # characters of a displayed formula: a longer one goes into the text, which can break
 
 
 def render(document: Document, _target: TextTarget) -> list[str]:
-    """A document as paragraphs and tabulars, for a document that loads amsmath and booktabs, and any engine.
+    """A document as paragraphs and tabulars, for any engine and a document that loads amsmath and booktabs.
 
-    Labels in its worked lines are between LABEL_START and LABEL_END. There are no options of the command line in it.
+    Labels in its worked lines are between LABEL_START and LABEL_END. It names no options of the command line.
     """
     style = TableStyle(document.has_heatmaps, document.are_matrices, document.has_captions)
     headings = [f"\\section*{{{_text(document.title)}}}"] if document.title else []
@@ -63,7 +63,7 @@ def _section_blocks(section: Section, decimals: int, style: TableStyle) -> Itera
     formula = f"\\quad {latex_line(section.formula)}" if section.formula and displayed is None else ""
     has_captions = style.has_captions and bool(section.grids) and not formula and not section.purpose
     if section.heading and not has_captions:
-        rest = f" {symbol}{formula}" if symbol else formula or "\\leavevmode"  # else a table stands beside the heading
+        rest = f" {symbol}{formula}" if symbol else formula or "\\leavevmode"  # else a table is next to it
         yield f"\\paragraph{{{_text(section.title)}}}{rest}"
     if section.purpose:
         yield f"\\nopagebreak\\noindent {_text(section.purpose)}"
@@ -74,7 +74,7 @@ def _section_blocks(section: Section, decimals: int, style: TableStyle) -> Itera
         scale = scale_of_tables(tables) if style.has_colors else None
         between = "" if has_captions else f"\\nopagebreak{GAP}"
         yield between + GAP.join(_table(section, table, decimals, style, scale) for table in tables)
-        if section.legend and scale is None:  # a colour is none of a number's
+        if section.legend and scale is None:  # these numbers have no colours
             yield f"\\smallskip\\noindent {_text(section.legend)}"
     if section.arithmetic:
         yield _quote(map(latex_line, section.arithmetic))
@@ -84,7 +84,7 @@ def _section_blocks(section: Section, decimals: int, style: TableStyle) -> Itera
 
 
 def _table(section: Section, grid: Grid, decimals: int, style: TableStyle, scale: ColorScale | None) -> str:
-    """A table, as a matrix where it is one: then the symbol of the section is before it."""
+    """A table, as a matrix if it is one: then the section's symbol precedes it."""
     if scale is None and fits_matrix(grid, decimals, is_asked_for=style.are_matrices):
         name = latex_display(section.symbol) if section.symbol else None
         title = f"\\noindent\\emph{{{_text(grid.slice_label)}}}\n" if grid.slice_label and name else ""
@@ -94,7 +94,7 @@ def _table(section: Section, grid: Grid, decimals: int, style: TableStyle, scale
 
 
 def _caption(section: Section, grid: Grid) -> str:
-    """What a table is of: `weights, head 0`."""
+    """The subject of a table: `weights, head 0`."""
     return LABEL_SEPARATOR.join(filter(None, (section.title, grid.slice_label)))
 
 

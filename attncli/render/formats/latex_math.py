@@ -27,8 +27,8 @@ from attncli.render.formats.formulas import (
 )
 
 _MAX_MATRIX_COLUMNS = 10  # of the matrices of amsmath
-_MAX_MATRIX_WIDTH = 40  # characters: in a wider matrix, which is never broken, numbers would be beyond the page
-BREAKABLE_GAP = r"\quad\allowbreak "  # between numbers: a line may end in it
+_MAX_MATRIX_WIDTH = 40  # characters: LaTeX never breaks a matrix, and a wider one would leave the page
+BREAKABLE_GAP = r"\quad\allowbreak "  # between numbers: a line may end here
 _MATH_SIGNS = {
     "…": r"\dots",
     "Σ": r"\sum",
@@ -37,8 +37,8 @@ _MATH_SIGNS = {
     "^": r"\wedge",
     "'": "{'}",
 }
-# Defined by the document where a label has a character that LaTeX has no command for: engines that read Unicode print
-# it if the font has it, others its number. Nothing vanishes.
+# The document defines this if a label has a character without a LaTeX command: Unicode engines print the character if
+# the font has it, others its number. Nothing vanishes.
 CHARACTER_COMMAND = r"\unicodecharacter"
 CHARACTER_DEFINITION = (
     rf"\providecommand{{{CHARACTER_COMMAND}}}[1]{{\ifdefined\Uchar\iffontchar\font" + '"#1 '
@@ -102,7 +102,7 @@ _TEXT_COMMANDS = {
     "ł": r"\l{}",
     "Ł": r"\L{}",
 }
-# The commands of accents, by the combining character that Unicode decomposes a letter into.
+# Commands for accents, by the combining characters of Unicode's decompositions.
 _ACCENTS = {
     "\u0300": "`",
     "\u0301": "'",
@@ -119,9 +119,9 @@ _ACCENTS = {
     "\u0327": "c",
     "\u0331": "b",
 }
-_NO_LIGATURE = r"\kern0pt "  # between two characters that engines would join, as `--` to a dash
+_NO_LIGATURE = r"\kern0pt "  # between two characters that engines would join, such as `--` to a dash
 _LIGATURES = re.compile(r"(?<=[-'`,!?])(?=[-'`,])")
-# Greek letters that LaTeX has no command for: they look like these Latin ones.
+# Greek letters without a LaTeX command: they look like these Latin ones.
 _SAME_INITIAL = ("Alpha", "Beta", "Epsilon", "Zeta", "Iota", "Kappa", "Mu", "Nu", "Omicron", "Tau", "omicron")
 _LATIN_LOOKALIKES = {"Eta": "H", "Rho": "P", "Chi": "X", **{name: name[0] for name in _SAME_INITIAL}}
 
@@ -146,7 +146,7 @@ def latex_line(line: str) -> str:
 
 
 def latex_display(line: str) -> str | None:
-    r"""A formula for a line of its own, in math mode with fractions; None of a line that is words for the most part.
+    r"""A formula for a line of its own, in math mode with fractions; None if the line is mostly words.
 
     >>> print(latex_display("Sᵢⱼ = Qᵢ·Kⱼ / √d"))
     S_{ij} =\frac{Q_{i}\cdot K_{j}}{\sqrt{d}}
@@ -164,7 +164,7 @@ def latex_display(line: str) -> str | None:
 
 
 def latex_text(text: str) -> str:
-    r"""The text as LaTeX prints it, in ASCII: every character that is not a letter or digit of it as a command.
+    r"""The text as LaTeX prints it, in ASCII: a command for every character except ASCII letters and digits.
 
     >>> print(latex_text("50% of [CLS]_é"))
     50\% of {[}CLS]\_\'{e}
@@ -176,7 +176,7 @@ def latex_text(text: str) -> str:
 
 
 def latex_label(label: str) -> str:
-    r"""A label as LaTeX prints it, with its spaces at both ends and between words.
+    r"""A label as LaTeX prints it, with the spaces at its ends and between words.
 
     >>> latex_label(" a  b")
     '\\ a \\ b'
@@ -225,7 +225,7 @@ def latex_formula(formula: Formula) -> str:
 
 def _pieces(formula: Formula) -> Iterator[str]:
     """The commands and characters of a formula, in order."""
-    marks = ""  # of the scripts that follow each other: a second subscript needs a base of its own
+    marks = ""  # for consecutive scripts: a second subscript needs its own base
     for item in formula:
         base, scripts = (item.base, item.scripts) if isinstance(item, Scripted) else (item, ())
         if base is not None:
@@ -237,7 +237,7 @@ def _pieces(formula: Formula) -> Iterator[str]:
 
 
 def _base(base: Item, *, has_script: bool) -> Iterator[str]:
-    """The commands and characters of what may have scripts."""
+    """The commands and characters of a base."""
     match base:
         case Brackets(opening, content, closing):
             yield _sign(opening)
@@ -249,18 +249,18 @@ def _base(base: Item, *, has_script: bool) -> Iterator[str]:
             yield f"\\sqrt{{{latex_formula(content)}}}" if content else r"\surd"
         case Symbol(kind, text):
             written = _MATH_OF_KIND.get(kind, _sign)(text)
-            # The power of a number with a power of ten is that of both.
+            # A script on a number with a power of ten applies to the whole.
             yield f"({written})" if has_script and kind == "number" and "^" in written else written
 
 
 def _number(text: str) -> str:
     """A number, with its power of ten where it has one."""
-    digits, power = split_number(text.replace(",", "{,}"))  # without braces a comma has a space after it
+    digits, power = split_number(text.replace(",", "{,}"))  # without braces LaTeX adds a space after a comma
     return digits if power is None else rf"{digits}\times 10^{{{power}}}"
 
 
 def _vector(text: str) -> str:
-    """The numbers in brackets as a matrix of one row; a long row may be broken between two numbers."""
+    """The numbers in brackets as a matrix of one row; a long row may break between two numbers."""
     entries = [_entry(*entry) for entry in vector_entries(text)]
     if len(entries) <= _MAX_MATRIX_COLUMNS and len(text) <= _MAX_MATRIX_WIDTH:
         return rf"\begin{{pmatrix}}{' & '.join(entries)}\end{{pmatrix}}"

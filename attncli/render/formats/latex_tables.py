@@ -1,4 +1,4 @@
-r"""Tables in LaTeX: between rules, with colours where these are asked for, or as a matrix of `\begin{bmatrix}`."""
+r"""Tables in LaTeX: between rules, with colours on demand, or as a matrix in `\begin{bmatrix}`."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,23 +10,23 @@ from attncli.render.document import Grid, column_blocks, without_label_marks
 from attncli.render.formats.latex_math import latex_label, latex_line
 
 # The width of a page's text, of a digit, of a decimal sign and between columns, in points at a size of 10 (Computer
-# Modern, the class article), and the rows of a table that a page has room for.
+# Modern, the class article), and the rows of a table that fit a page.
 PAGE_WIDTH, DIGIT_WIDTH, SIGN_WIDTH, COLUMN_GAP, PAGE_ROWS = 345.0, 5.0, 2.8, 12.0, 40
-MATRIX_GAP, MATRIX_MARGIN = 10.0, 60.0  # between the columns of a matrix, and for its brackets and its symbol
-MAX_MATRIX_COLUMNS, MAX_MATRIX_ROWS = 10, 20  # amsmath has matrices of ten columns
-GAP = "\n\n\\smallskip\n\n"  # between tabulars, and above and below them: their rules leave no room
+MATRIX_GAP, MATRIX_MARGIN = 10.0, 60.0  # between the columns of a matrix, and for its brackets and symbol
+MAX_MATRIX_COLUMNS, MAX_MATRIX_ROWS = 10, 20  # columns of a matrix in amsmath
+GAP = "\n\n\\smallskip\n\n"  # around tabulars, whose rules leave no space
 CAPTION_COMMAND = r"\tablecaption"
-CAPTION_DEFINITION = (  # a caption outside of what floats needs no package
+CAPTION_DEFINITION = (  # a caption outside a float, without a package
     rf"\providecommand{{{CAPTION_COMMAND}}}[1]"
     r"{\begingroup\expandafter\def\csname @captype\endcsname{table}\caption{#1}\endgroup}"
 )
-_COUNTED = re.compile(r"([a-z])[0-9]+")  # labels that say nothing: x1, d1, e1
+_COUNTED = re.compile(r"([a-z])[0-9]+")  # generic labels: x1, d1, e1
 _HIDDEN: Rgb = (232, 232, 232)
 
 
 @dataclass(frozen=True)
 class TableStyle:
-    """How tables are written: with the colours of their numbers, as matrices where they fit a line, with captions."""
+    """How to write tables: with colours, as matrices if they fit a line, with captions."""
 
     has_colors: bool = False
     are_matrices: bool = False
@@ -39,9 +39,9 @@ def latex_text(text: str) -> str:
 
 
 def fits_matrix(grid: Grid, decimals: int, *, is_asked_for: bool) -> bool:
-    """Whether a table is written as a matrix: where its labels are counted features, or it is asked for, and it fits.
+    """Whether to write a table as a matrix: it fits, and its labels are counted features or the style asks for it.
 
-    What is marked, or has signs in place of numbers, needs a table.
+    A table with marks, or with signs in place of numbers, is not a matrix.
     """
     plain = grid.signs is None and not grid.aligns_columns and grid.changes is None
     letters = {found[1] if (found := _COUNTED.fullmatch(label)) else "" for label in (*grid.columns, *_rows(grid))}
@@ -55,12 +55,12 @@ def fits_matrix(grid: Grid, decimals: int, *, is_asked_for: bool) -> bool:
 
 
 def _rows(grid: Grid) -> Sequence[str]:
-    """The labels of the rows; a vector has its symbol in their place."""
+    """The labels of the rows; a vector has its symbol instead."""
     return grid.rows if grid.corner else ()
 
 
 def bmatrix(grid: Grid, decimals: int) -> str:
-    r"""The numbers of a table in brackets, a line for each row: `\begin{bmatrix}`."""
+    r"""The numbers of a table in brackets, one line per row: `\begin{bmatrix}`."""
     rows = (" & ".join(_number(text.strip()) for text in row) for row in grid.cell_texts(decimals))
     lines = " \\\\\n".join(rows)
     return f"\\begin{{bmatrix}}\n{lines}\n\\end{{bmatrix}}"
@@ -72,15 +72,15 @@ def _number(text: str) -> str:
 
 
 def tabulars(grid: Grid, decimals: int, scale: ColorScale | None = None, caption: str = "") -> str:
-    """A grid between rules, under the label of its slice or above its caption, and the legend of its signs.
+    """A grid between rules, under its slice's label or above its caption, with the legend of its signs.
 
-    One that a page can't hold is in several tabulars: what runs over the margin would be lost. Numbers have the colours
-    of a scale.
+    A grid larger than a page becomes several tabulars, because content beyond the margin would be lost. Numbers have
+    the colours of a scale.
     """
     texts = [[text.strip() for text in row] for row in grid.cell_texts(decimals)]
     table = [(grid.corner, *grid.columns), *((label, *row) for label, row in zip(grid.rows, texts, strict=True))]
     label_width, *widths = (max(map(_width, column)) + COLUMN_GAP for column in zip(*table, strict=True))
-    # Labels are in several tabulars: they are written once.
+    # Several tabulars repeat the labels: format them once.
     headings = [_label(heading, column in grid.marked_columns) for column, heading in enumerate(grid.columns)]
     labels = [_label(label, row in grid.marked_rows) for row, label in enumerate(grid.rows)]
     rows = list(zip(labels, _cells(grid, texts, scale), strict=True))
@@ -101,7 +101,7 @@ def tabulars(grid: Grid, decimals: int, scale: ColorScale | None = None, caption
 
 
 def scale_of_tables(tables: Iterable[Grid]) -> ColorScale | None:
-    """The colours of the numbers of some tables on light paper; None of signs, and where there is no number."""
+    """The colours for the numbers of some tables on light paper; None for signs, or without any number."""
     grids = [grid for grid in tables if grid.signs is None and not grid.aligns_columns]
     numbers = np.concatenate([np.empty(0), *(grid.values[np.isfinite(grid.values)] for grid in grids)])
     if not numbers.size:
@@ -110,13 +110,13 @@ def scale_of_tables(tables: Iterable[Grid]) -> ColorScale | None:
 
 
 def _width(text: str) -> float:
-    """The width of a label or a number in points, about, without the marks of labels."""
+    """The approximate width of a label or a number in points, without the marks of labels."""
     signs = text.count(".") + text.count(",")
     return (len(without_label_marks(text)) - signs) * DIGIT_WIDTH + signs * SIGN_WIDTH
 
 
 def _cells(grid: Grid, texts: Sequence[Sequence[str]], scale: ColorScale | None) -> Iterator[Sequence[str]]:
-    """The cells of each row, of which plain numbers have neither marks, signs nor colours."""
+    """The cells of each row; plain numbers have no marks, signs or colours."""
     has_colors = scale is not None and grid.signs is None and not grid.aligns_columns
     for row, line in enumerate(texts):
         if grid.has_plain_numbers and not has_colors:
@@ -133,7 +133,7 @@ def _cells(grid: Grid, texts: Sequence[Sequence[str]], scale: ColorScale | None)
 
 
 def _colored(cells: Sequence[str], numbers: Array, hidden: Array | None, scale: ColorScale) -> Iterator[str]:
-    """The cells of a row on the colours of their numbers; what a mask hides is grey, and has no number."""
+    """The cells of a row on the colours of their numbers; a masked cell is grey, without a number."""
     for at, (cell, number) in enumerate(zip(cells, numbers.astype(float).tolist(), strict=True)):
         if hidden is not None and hidden[at]:
             yield f"{_ground(_HIDDEN)}"
@@ -151,14 +151,14 @@ def _ground(rgb: Rgb) -> str:
 
 
 def _label(label: str, is_marked: bool) -> str:
-    """The label of a row or column, in bold where it is marked."""
+    """The label of a row or column, in bold if it is marked."""
     return f"\\textbf{{{latex_text(label)}}}" if is_marked else latex_text(label)
 
 
 def _cell(text: str, *, is_marked: bool = False) -> str:
-    """A number or a sign in a table, in bold where it is marked.
+    """A number or a sign in a table, in bold if it is marked.
 
-    A plain number is written as it is, because tables may have millions of them.
+    A plain number is written unchanged, because tables may have millions of them.
     """
     is_plain = text.removeprefix("-").replace(".", "", 1).isdecimal()
     cell = f"${text}$" if is_plain else latex_line(text.replace("-", "−"))

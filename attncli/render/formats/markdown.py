@@ -29,7 +29,7 @@ DIVIDER = " | "  # between the columns of a table
 
 
 def render(document: Document, target: TextTarget) -> list[str]:
-    """A document in Markdown, its sections under headings, without options of the command line."""
+    """A document in Markdown, with headings for its sections, without options of the command line."""
     blocks = [f"# {escape(document.title)}"] if document.title else []
     blocks += [f"{'' if blocks else '# '}{escape(document.heading)}"] if document.heading else []
     for section in with_texts(document, without_options).sections:
@@ -38,7 +38,7 @@ def render(document: Document, target: TextTarget) -> list[str]:
 
 
 def _section_blocks(section: Section, decimals: int, level: int, are_matrices: bool) -> Iterator[str]:
-    """The paragraphs and tables of a section, its heading of a level from 1 to 6."""
+    """The paragraphs and tables of a section, with a heading of a level from 1 to 6."""
     if section.heading:
         symbol = f"  {markdown_line(section.symbol)}" if section.symbol else ""
         yield f"{'#' * level} {escape(section.title)}{symbol}"
@@ -82,9 +82,9 @@ def _blocks(block: Block, decimals: int, level: int, are_matrices: bool) -> Iter
 
 
 def _grid_blocks(section: Section, grid: Grid, decimals: int, are_matrices: bool) -> list[str]:
-    """A grid as a table, under the label of its slice where it is one of several, and the legend of its signs.
+    """A grid as a table, under its slice's label if there are several, with the legend of its signs.
 
-    Where matrices are asked for it is one, without labels, if it fits a line and nothing in it is misread.
+    If matrices are wanted, it is one without labels, if it fits a line and Markdown reads it correctly.
     """
     fits = are_matrices and fits_matrix(grid, decimals, is_asked_for=True)
     if fits and (matrix := _matrix(section, grid, decimals)) is not None:
@@ -99,7 +99,7 @@ def _grid_blocks(section: Section, grid: Grid, decimals: int, are_matrices: bool
 
 
 def _matrix(section: Section, grid: Grid, decimals: int) -> str | None:
-    """A matrix on a line of its own, behind the symbol of its section; None where it would be misread."""
+    """A matrix on its own line, after the section's symbol; None if Markdown would misread it."""
     symbol = latex_display(section.symbol) if section.symbol else None
     numbers = markdown_formula(bmatrix(grid, decimals).replace("\\\\", r"\cr"))
     name = None if symbol is None else markdown_formula(symbol)
@@ -120,7 +120,7 @@ def _lines(grid: Grid, decimals: int) -> Iterable[str]:
 
 
 def _bold(text: str, is_marked: bool) -> str:
-    """A text, in bold where it is marked."""
+    """A text, in bold if it is marked."""
     return f"**{text.strip()}**" if is_marked and text.strip() else text
 
 
@@ -144,12 +144,12 @@ _MISREAD = re.compile(r"\\[^A-Za-z\s_]|[*`$\"]|\\text\{")
 
 
 def escape(text: str) -> str:
-    """Text that Markdown reads neither as markup, HTML nor mathematics, without the marks of labels."""
+    """A text that Markdown does not read as markup, HTML or mathematics, without the marks of labels."""
     return escape_control(without_label_marks(text)).translate(ESCAPES)
 
 
 def markdown_line(line: str) -> str:
-    r"""A formula or a line of arithmetic as Markdown with mathematics in it; as code where that would be misread.
+    r"""A formula or arithmetic as Markdown with mathematics; as code if Markdown would misread it.
 
     >>> print(markdown_line("Sᵢⱼ = Qᵢ·Kⱼ / √d, where j ≤ 3"))
     $S_{ij} = Q_{i}\cdot K_{j} / \sqrt{d}$, where $j \le 3$
@@ -161,7 +161,7 @@ def markdown_line(line: str) -> str:
 
 
 def markdown_lines(lines: Sequence[str]) -> str:
-    """Lines of arithmetic below each other, typeset; a block of code where one of them would be misread."""
+    """Lines of arithmetic below each other, typeset; a block of code if Markdown would misread one."""
     typeset = [_typeset(line.strip()) for line in lines]
     whole = [line for line in typeset if line is not None]
     return "\\\n".join(whole) if len(whole) == len(lines) else code(lines)
@@ -173,7 +173,7 @@ def code(lines: Sequence[str]) -> str:
 
 
 def markdown_formula(latex: str) -> str | None:
-    """A formula in LaTeX as Markdown may have it between dollars; None where it would be misread."""
+    """A formula in LaTeX that Markdown may have between dollars; None if it would be misread."""
     if CHARACTER_COMMAND in latex:
         return None
     text = re.sub("([<>]) ?", lambda sign: r"\lt " if sign[1] == "<" else r"\gt ", _WORDS.sub(_word, latex))
@@ -183,13 +183,13 @@ def markdown_formula(latex: str) -> str | None:
 
 
 def _typeset(line: str) -> str | None:
-    """A line with mathematics in it; None where it would be misread."""
+    """A line with mathematics in it; None if it would be misread."""
     written = ""
     for part in read_line(line):
         if isinstance(part, Text):
             written += "".join(escape(symbol.text) for symbol in part.symbols)
             continue
-        if written and len(part) == 1 and isinstance(part[0], Symbol) and part[0].kind == "number":  # as in `head 1`
+        if written and len(part) == 1 and isinstance(part[0], Symbol) and part[0].kind == "number":  # such as `head 1`
             written += escape(part[0].text)
             continue
         formula = markdown_formula(latex_formula(part))
@@ -200,7 +200,7 @@ def _typeset(line: str) -> str | None:
 
 
 def _word(found: re.Match[str]) -> str:
-    """A word in upright letters; the number of one of equal tokens is its subscript."""
+    """A word in upright letters; the number of a repeated token is its subscript."""
     word, *number = _NUMBERED.split(found[1])
     upright = rf"\mathrm{{{word.replace(' ', '~')}}}"
     return f"{upright}_{{{number[0]}}}" if number else upright

@@ -1,6 +1,6 @@
-"""Formulas and arithmetic as HTML: from the notation of records and explanations to text with MathML in it.
+"""Formulas and arithmetic as HTML: the notation of records and explanations as text with MathML.
 
-The elements are those of MathML Core, which browsers draw without a script.
+The elements belong to MathML Core, which browsers draw without a script.
 """
 
 import re
@@ -40,17 +40,17 @@ _PUNCTUATION = (",", ";", ":")
 _START, _END = '<math displaystyle="true">', "</math>"
 _TAG = re.compile("<[^>]*>")
 _RELATIONS = "=≈→"
-_MAX_UNBROKEN = 22  # characters: a phone has room for as many
+_MAX_UNBROKEN = 22  # characters: the width of a phone
 _SUM = Symbol("sign", "Σ")
 _EXTREMA = tuple(Symbol("function", name) for name in ("max", *LIMIT_FUNCTIONS))
 
 
-@lru_cache(1024)  # the plans of a page have most formulas in common
+@lru_cache(1024)  # the plans of a page share most formulas
 def mathml_line(line: str) -> str:
     """A formula or a line of arithmetic as HTML: words as text, mathematics as `<math>`, everything escaped.
 
-    A number is one element `<mn>` with the digits of the line, or two where it has a power of ten. A long formula is in
-    several elements `<math>`: a line may end before an equals sign or an arrow.
+    A number is one element `<mn>` with the digits of the line, or two with a power of ten. A long formula has several
+    elements `<math>`: a line may end before an equals sign or an arrow.
 
     >>> mathml_line("where j < √d")
     'where <math displaystyle="true"><mi>j</mi><mo stretchy="false">&lt;</mo><msqrt><mi>d</mi></msqrt></math>'
@@ -69,7 +69,7 @@ def mathml_line(line: str) -> str:
 
 
 def _formula(formula: Formula, *, is_continued: bool) -> str:
-    """A formula; a long one in several parts, between which a line may end: browsers break none themselves."""
+    """A formula; a long one in several pieces that a line may end between: browsers never break a formula."""
     whole = _elements(formula, is_continued=is_continued)
     if len(_TAG.sub("", whole)) <= _MAX_UNBROKEN:
         return f"{_START}{whole}{_END}"
@@ -79,13 +79,13 @@ def _formula(formula: Formula, *, is_continued: bool) -> str:
 
 
 def _elements(formula: Formula, *, is_continued: bool = False) -> str:
-    """The elements of a formula; a sign at the start of one that is continued has two sides."""
+    """The elements of a formula; a sign at the start of a continued one is binary."""
     items = with_fractions(formula)
-    written, has_left = "", is_continued  # whether a term is to the left of a sign
+    written, has_left = "", is_continued  # whether a term is on the left of a sign
     neighbours = zip((None, *items), items, (*items[1:], None), (*items[2:], None, None), strict=False)
     for before, item, after, operand in neighbours:
         if is_blank(item):
-            if not (_is_operator(before) or _is_operator(after)):  # an operator has space of its own
+            if not (_is_operator(before) or _is_operator(after)):  # an operator has its own space
                 written += _WORD_SPACE if isinstance(item, Symbol) and item.kind == "space" else _THIN_SPACE
             continue
         if _is_sign(item, _PLUS_MINUS):
@@ -102,7 +102,7 @@ def _elements(formula: Formula, *, is_continued: bool = False) -> str:
 
 
 def _element(item: Base) -> str:
-    """The element of an item without scripts that is not a space."""
+    """The element of an item without scripts, other than a space."""
     match item:
         case Fraction(numerator, denominator):
             above, below = (f"<mrow>{_elements(part)}</mrow>" for part in (numerator, denominator))
@@ -110,7 +110,7 @@ def _element(item: Base) -> str:
         case Root(content):
             return f"<msqrt>{_elements(content)}</msqrt>" if content else "<mo>√</mo>"
         case Brackets(opening, content, closing):
-            stretchy = str(_is_tall(content)).lower()  # as tall as what is between them, or as a letter
+            stretchy = str(_is_tall(content)).lower()  # as tall as the content, or as a letter
             before, after = (f'<mo form="{form}" stretchy="{stretchy}">' for form in ("prefix", "postfix"))
             return f"<mrow>{before}{opening}</mo>{_elements(content)}{after}{closing}</mo></mrow>"
         case Symbol(kind, text):
@@ -118,7 +118,7 @@ def _element(item: Base) -> str:
 
 
 def _scripted_element(item: Scripted, *, is_applied: bool) -> str:
-    """An item with all its subscripts and all its superscripts; of a sum or a maximum of terms they are below it."""
+    """An item with all its subscripts and superscripts; a sum or a maximum of terms has them below."""
     element = "<mrow></mrow>" if item.base is None else _element(item.base)
     scripts = [part for script in item.scripts for part in _flat(script)]
     lower, upper = (
@@ -135,7 +135,7 @@ def _scripted_element(item: Scripted, *, is_applied: bool) -> str:
 
 
 def _is_tall(formula: Formula) -> bool:
-    """Whether a formula has a fraction in it, so that the brackets around it grow."""
+    """Whether a formula contains a fraction, so that its brackets grow."""
     return any(
         isinstance(base, Fraction) or (isinstance(base, Root | Brackets) and _is_tall(base.content))
         for item in with_fractions(formula)
@@ -144,9 +144,9 @@ def _is_tall(formula: Formula) -> bool:
 
 
 def _flat(script: Script) -> Iterator[Script]:
-    """A script, and those of the word in it as further ones: the S of `K_allₛ` is next to `all`, not below it.
+    """A script with the scripts of its word as further ones: the S of `K_allₛ` is next to `all`, not below it.
 
-    So is what is above a letter that is below another: `W_Vᵀ` is W_V turned.
+    A sign above a subscript's letter moves likewise: `W_Vᵀ` is W_V transposed.
     """
     match script.content:
         case (Scripted(Symbol("word" | "variable" as kind) as base, scripts),) if (
@@ -159,7 +159,7 @@ def _flat(script: Script) -> Iterator[Script]:
 
 
 def _is_operator(item: Item | None) -> bool:
-    """Whether an item is an operator or a separator, with or without scripts; nothing is one too, next to a bracket."""
+    """Whether an item is an operator or a separator, with or without scripts; so is nothing, next to a bracket."""
     base = item.base if isinstance(item, Scripted) else item
     return base is None or base == _SUM or _is_sign(base, f"{OPERATORS}-,;")
 
@@ -175,7 +175,7 @@ def _sign_element(sign: str, *, has_left: bool) -> str:
 
 
 def _number(text: str) -> str:
-    """A number, with its power of ten where it has one.
+    """A number, with its power of ten if it has one.
 
     >>> _number("1e−07")
     '<mrow><mn>1</mn><mo>×</mo><msup><mn>10</mn><mn>−7</mn></msup></mrow>'
@@ -206,7 +206,7 @@ def _variable(text: str) -> str:
 
 
 def _script(text: str) -> str:
-    """The characters of a subscript or superscript: a number has one element, each letter its own."""
+    """The characters of a subscript or superscript: one element for a number, one for each letter."""
     if text == "T":
         return "<mo>⊤</mo>"
     runs = ((is_number, "".join(run)) for is_number, run in groupby(text, str.isdecimal))
@@ -219,7 +219,7 @@ def _character(text: str) -> str:
         return "<mo>∑</mo>"
     if text in "∞…" or text.isalpha():
         return f"<mi>{html_text(text)}</mi>"
-    # A bracket without its other half must not grow with the line.
+    # An unpaired bracket must not grow with the line.
     return f'<mo stretchy="false">{html_text(_SIGNS.get(text, text))}</mo>'
 
 

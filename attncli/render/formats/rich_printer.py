@@ -1,6 +1,6 @@
-"""What Rich prints of a page of text: lines with styles, what is wrapped, tables for a screen, and pictures of it all.
+"""Rich prints pages of text: styled lines, wrapped text, tables for a screen, and pictures of them.
 
-It is apart from the page since to import Rich takes longer than a small problem: pages of a pipe or a file rarely need
+A separate module, because importing Rich takes longer than a small problem, and pages for a pipe or a file rarely need
 it.
 """
 
@@ -25,20 +25,20 @@ from attncli.render.formats.text_table import Column, Gap, Positions, TableLayou
 from attncli.render.target import TextTarget
 
 UNLIMITED_WIDTH = 1_000_000
-COLORS = {"256": 256, "truecolor": 2**24}  # by Rich's names; of its other terminals 16
-MAX_LINES = 200  # rows, and columns, that a screen shows of a grid
-ABRIDGED_LINES = 18  # those of a longer axis in an explanation, whose worked lines name the first and the last numbers
-MIN_GAP = 2  # between columns, where they then fit the width
-MIN_LABEL_WIDTH = 6  # to which the labels of rows are folded on a narrow screen
+COLORS = {"256": 256, "truecolor": 2**24}  # Rich's names for them; its other terminals have 16
+MAX_LINES = 200  # rows, and columns, of a grid on a screen
+ABRIDGED_LINES = 18  # the same for a longer axis in an explanation, whose worked lines name the first and last numbers
+MIN_GAP = 2  # between columns that fit the width only so
+MIN_LABEL_WIDTH = 6  # width of row labels on a narrow screen
 PLAIN, DIM, BOLD, MARKED = Style(), Style(dim=True), Style(bold=True), Style(bold=True, reverse=True)
 CHANGED = {
     RAISED: Style(bold=True, color="green"),
     LOWERED: Style(bold=True, color="red"),
     OTHER: Style(bold=True, color="yellow"),
 }
-MARGIN_COLUMNS = 3  # on the left and on the right together
+MARGIN_COLUMNS = 3  # left and right together
 
-# Dark on white, with a colour for each of the eight that a terminal has: readable on paper and on a screen.
+# Dark on white, with a colour for each of a terminal's eight: readable on paper and on a screen.
 _THEME = TerminalTheme(
     (255, 255, 255),
     (36, 41, 47),
@@ -53,7 +53,7 @@ _THEME = TerminalTheme(
         (95, 105, 115),
     ],
 )
-# An SVG that loads no font from elsewhere: each piece of text has the width that it takes in a terminal.
+# An SVG that loads no font: each piece of text has its width in a terminal.
 _FORMAT = """<svg xmlns="http://www.w3.org/2000/svg" xml:space="preserve"
      viewBox="0 0 {terminal_width} {terminal_height}">
 <style>
@@ -73,9 +73,9 @@ _FORMAT = """<svg xmlns="http://www.w3.org/2000/svg" xml:space="preserve"
 
 
 class RichPrinter:
-    """Prints to a file in memory; Rich reads neither markup, emoji codes nor the environment's width.
+    """Prints to a file in memory; Rich ignores markup, emoji codes and the environment's width.
 
-    The console is wide enough for any table, so that no number is cut; lines are wrapped to the width of the target.
+    The console is wide enough for any table, so that Rich cuts no number; lines wrap to the width of the target.
     """
 
     def __init__(self, target: TextTarget, file: TextIO) -> None:
@@ -85,8 +85,8 @@ class RichPrinter:
             width=UNLIMITED_WIDTH,
             force_terminal=target.has_styles,
             color_system=target.color_system,
-            no_color=None if target.color_system == "auto" else False,  # None: NO_COLOR is obeyed
-            force_jupyter=False,  # in a notebook Rich would show each line there, and the text would be empty
+            no_color=None if target.color_system == "auto" else False,  # None: obey NO_COLOR
+            force_jupyter=False,  # in a notebook Rich would show each line there, and leave the text empty
             legacy_windows=False,
             markup=False,
             emoji=False,
@@ -100,25 +100,25 @@ class RichPrinter:
         return 0 if system is None else COLORS.get(system, 16)
 
     def print_line(self, parts: Iterable[tuple[str, str]], *, is_wrapped: bool = True) -> None:
-        """Print a line of texts and their styles, wrapped to the target unless it is to be copied."""
+        """Print a line of texts and their styles, wrapped to the target unless it is for copying."""
         self._console.print(Text.assemble(*parts), width=self.target.width, soft_wrap=not is_wrapped)
 
     def wrap(self, text: str, width: int) -> list[str]:
-        """The parts of a text that fit a width."""
+        """The pieces of a text that fit a width."""
         return [line.plain for line in Text(text).wrap(self._console, width)]
 
     def print_grid(self, grid: Grid, decimals: int) -> None:
-        """Print a grid as tables that fit the target, and how to see what they leave out."""
+        """Print a grid as tables that fit the target, and how to see the rest."""
         self._print_pieces(screen_tables(grid, decimals, self.target))
         if self.target.width and (note := left_out_note(grid)):
             self.print_line([(f"  {note}", "dim")])
 
     def print_segments(self, lines: Iterable[Iterable[Segment]]) -> None:
-        """Print lines of pieces that have styles of their own; none is wrapped."""
+        """Print lines of pieces with their own styles, unwrapped."""
         self._print_pieces(piece for line in lines for piece in (*line, Segment("\n")))
 
     def _print_pieces(self, pieces: Iterable[Segment]) -> None:
-        """Print pieces as they are."""
+        """Print pieces unchanged."""
         self._console.print(Segments(pieces), crop=False, end="")
 
     def print_columns(self, rows: Iterable[tuple[str, Sequence[str]]], style: str) -> None:
@@ -134,7 +134,7 @@ class RichPrinter:
 
 
 def left_out_note(grid: Grid) -> str:
-    """How to see the rows and columns that a screen leaves out; empty where it shows all."""
+    """How to see the rows and columns that a screen leaves out; empty if it shows all."""
     if max(len(grid.rows), len(grid.columns)) <= MAX_LINES:
         return ""
     if grid.is_abridged:
@@ -143,11 +143,10 @@ def left_out_note(grid: Grid) -> str:
 
 
 def screen_tables(grid: Grid, decimals: int, target: TextTarget) -> Iterator[Segment]:
-    """The grid in blocks of columns as wide as the target, or in one where that has no width.
+    """The grid in blocks of columns as wide as the target; one block if the target has no width.
 
-    Of more than MAX_LINES rows or columns the middle is left out, but not what is marked, and counted in its place:
-    `… 12 more`; of an abridged grid all but ABRIDGED_LINES of these. No number is ever cut, so one of more digits than
-    a line has is wrapped by the terminal.
+    Beyond MAX_LINES rows or columns, a count replaces the unmarked middle: `… 12 more`; an abridged grid keeps only
+    ABRIDGED_LINES of these. No number is ever cut, so the terminal wraps a number wider than a line.
     """
     most = ABRIDGED_LINES if grid.is_abridged else MAX_LINES
     rows, columns = (
@@ -175,7 +174,7 @@ def screen_tables(grid: Grid, decimals: int, target: TextTarget) -> Iterator[Seg
 
 
 def _narrowed_gap(gap: int, widths: Sequence[int], available: int, *, has_marks: bool) -> int:
-    """The gap between columns, narrower where all of them then fit; the marks of changes are a gap of their own."""
+    """The gap between columns, narrower if all of them then fit; the marks of changes act as a gap."""
     fitting = (gap - less for less in range(gap) if sum(widths) + (gap - less) * len(widths) <= available)
     narrowed = next(fitting, gap)
     return narrowed if narrowed >= (1 if has_marks else MIN_GAP) else gap
@@ -183,13 +182,13 @@ def _narrowed_gap(gap: int, widths: Sequence[int], available: int, *, has_marks:
 
 @dataclass(frozen=True)
 class _Styles:
-    """The styles of a grid: weights are shaded, what is marked or changed is bold, a gap is dim."""
+    """The styles of a grid: weights are shaded, marked and changed cells bold, gaps dim."""
 
     grid: Grid
     rows: Positions
 
     def of_label(self, index: int) -> Style:
-        """The style of the label of a row, by its index among those that are shown."""
+        """The style of a row's label, by its index among the shown rows."""
         row = self.rows[index]
         return DIM if isinstance(row, Gap) else BOLD if row in self.grid.marked_rows else PLAIN
 
@@ -221,9 +220,9 @@ class _Styles:
 def _block(
     layout: TableLayout, label_width: int, columns: Sequence[tuple[Column, int]], styles: _Styles, gap: int
 ) -> Iterator[Segment]:
-    """The labels of the rows and some columns, each with its width and a gap before it: headings, a rule, the rows."""
+    """The labels of the rows and some columns, with widths and gaps: headings, a rule, the rows."""
     headings = [_fold(column.heading, width) for column, width in columns]
-    has_head = layout.corner or any(column.heading for column, _ in columns)  # one number has none
+    has_head = layout.corner or any(column.heading for column, _ in columns)  # one number has no label
     for corner, *texts in zip_longest(_fold(layout.corner, label_width), *headings, fillvalue="") if has_head else ():
         yield from _padded(corner, label_width, DIM)
         for text, (column, width) in zip(texts, columns, strict=True):
@@ -256,7 +255,7 @@ def _padded(text: str, width: int, style: Style) -> Iterator[Segment]:
 
 
 def _fold(text: str, width: int) -> list[str]:
-    """A text in lines of at most that width, broken at spaces where it has some."""
+    """A text in lines of at most that width, broken at spaces if it has any."""
     if cell_len(text) <= width:
         return [text]
     return [line.plain.rstrip() for line in Text(text).wrap(Console(width=width), width, overflow="fold")]
@@ -280,7 +279,7 @@ def picture(text: str, title: str) -> str:
         record=True,
         file=io.StringIO(),
         width=width,
-        height=1,  # with a height Rich takes the width in a dumb terminal too
+        height=1,  # given a height, Rich uses the width in a dumb terminal too
         force_terminal=True,
         color_system="truecolor",
         no_color=False,

@@ -10,17 +10,17 @@ from attncli.render.formats.text_page import TextPage, grid_lines, line_width, s
 from attncli.render.target import TextTarget
 
 PICTURED = TextTarget(width=80, has_styles=True, is_light=True, color_system="truecolor")  # the terminal of a picture
-COLUMN_GAP = 2  # between the columns of tables side by side, so that two of four columns fit 80 columns
-NAME_GAP = "  "  # in the title of a table, behind the number of it
+COLUMN_GAP = 2  # between tables side by side, so that two of four columns fit 80 columns
+NAME_GAP = "  "  # in a table's title, after its number
 
 PrintGrids = Callable[[TextPage, Sequence[Grid], int], None]  # prints the grids of a section with so many decimals
 
-LINES_AROUND_PLOT = 9  # of a screen: the heading, empty lines, the title, names of axes, ticks, the legend, the prompt
-MIN_ROWS, MAX_ROWS = 8, 40  # of a plot that is as high as the screen
+LINES_AROUND_PLOT = 9  # on a screen: the heading, empty lines, the title, names of axes, ticks, the legend, the prompt
+MIN_ROWS, MAX_ROWS = 8, 40  # for a plot as high as the screen
 
 
 def render(document: Document, target: TextTarget) -> Iterator[str]:
-    """A document as text, in a chunk for each of its sections, the first of which begins with the heading."""
+    """A document as text, one chunk for each section; the first begins with the heading."""
     print_grids = print_tables
     if document.has_heatmaps:
         from attncli.render.heatmap import print_heatmaps  # noqa: PLC0415 - only `--heatmap` needs it
@@ -64,13 +64,13 @@ def print_tables(page: TextPage, grids: Sequence[Grid], decimals: int) -> None:
 
 
 def _print_legend(page: TextPage, grids: Sequence[Grid]) -> None:
-    """Print what the sign of masked cells means, once for all tables of a section."""
+    """Print the meaning of the sign for masked cells, once for all tables of a section."""
     if legend := Section("", tuple(grids)).legend:
         page.print((f"  {legend}", "dim"))
 
 
 def _plot_rows(page: TextPage, section: Section) -> int:
-    """The rows of a plot: a single one is as high as the screen."""
+    """The rows of a plot: a single plot is as high as the screen."""
     height = page.target.height
     if height is None or len(section.plots) > 1:
         return ROWS
@@ -133,7 +133,7 @@ def _section_lines(section: Section, decimals: int, target: TextTarget) -> Seque
 
 
 def _block(target: TextTarget, grid: Grid, decimals: int) -> Sequence[str]:
-    """The lines of a table under its title; of one that is wider than the table the number alone."""
+    """The lines of a table under its title; a title wider than the table is shortened to its number."""
     lines = grid_lines(replace(grid, slice_label=""), decimals, replace(target, column_gap=COLUMN_GAP))
     title, name = TextPage(target), grid.slice_label
     if line_width(name) > max(map(line_width, lines)):

@@ -1,6 +1,6 @@
 """A page of text: lines and tables printed to memory, as a target shows them.
 
-Where they have styles or are wrapped, Rich prints them; others are written as they are.
+Rich prints styled or wrapped lines; others are written unchanged.
 """
 
 import io
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from attncli.render.formats.rich_printer import RichPrinter
 
-MIN_TEXT_WIDTH = 24  # of the second of two columns, and of a line whose other parts are indented
-CONTINUATION = "  "  # the indentation of the parts of a wrapped line after the first
+MIN_TEXT_WIDTH = 24  # of the second of two columns, and of a line with indented continuations
+CONTINUATION = "  "  # the indentation of a wrapped line after the first
 BLOCK_GAP = "    "  # between two blocks of text side by side
-NO_BREAK = "\ue002"  # in place of a space where no line ends; nothing else has this character of private use
+NO_BREAK = "\ue002"  # a space at which no line ends; nothing else uses this private character
 
 Part = str | tuple[str, str]  # text, or text and its style
 
@@ -36,19 +36,19 @@ class TextPage:
 
     @cached_property
     def _printer(self) -> "RichPrinter":
-        """What prints styles, and what is wrapped."""
+        """The printer of styles and wrapped lines."""
         from attncli.render.formats.rich_printer import RichPrinter  # noqa: PLC0415 - most pages of a pipe have neither
 
         return RichPrinter(self.target, self._file)
 
     @property
     def text(self) -> str:
-        """Everything that was printed, without spaces at the ends of lines."""
+        """Everything printed, without spaces at the ends of lines."""
         return self.target.encodable("\n".join(line.rstrip() for line in self._file.getvalue().split("\n")))
 
     @property
     def page_width(self) -> int:
-        """The width of the target; in a pipe or a file that of a page, for what is side by side."""
+        """The width of the target; in a pipe or a file the page's width, for blocks side by side."""
         return self.target.page_width
 
     @property
@@ -61,7 +61,7 @@ class TextPage:
         self._file.write("\n")
 
     def print(self, *parts: Part, is_wrapped: bool = True) -> None:
-        """Print a line of parts, wrapped to the width of the target unless it is to be copied."""
+        """Print a line of pieces, wrapped to the width of the target unless it is for copying."""
         styled = [(part, "") if isinstance(part, str) else part for part in parts]
         shown = [(self.target.text(text), style) for text, style in styled]
         line = "".join(text for text, _ in shown)
@@ -72,13 +72,13 @@ class TextPage:
             self._printer.print_line(shown, is_wrapped=is_wrapped)
 
     def print_lines(self, lines: Iterable[str], style: str = "") -> None:
-        """Print each line; where one is wrapped its other parts are indented, and no vector is broken that fits."""
+        """Print each line; continuations of a wrapped line are indented, and no vector that fits is broken."""
         for line in lines:
             for part in self._wrapped(line):
                 self.print((part, style))
 
     def _wrapped(self, line: str) -> Iterable[str]:
-        """The parts of a line that fit the target."""
+        """The pieces of a line that fit the target."""
         indentation = " " * (len(line) - len(line.lstrip(" ")))
         if self.target.width is None or self.target.width < MIN_TEXT_WIDTH or not indentation:
             return [line]
@@ -94,9 +94,9 @@ class TextPage:
         self._file.writelines(f"{line}\n" for line in lines)
 
     def print_grid(self, grid: Grid, decimals: int) -> None:
-        """Print a grid under the label of its slice, and the legend of its signs; one before a change next to it.
+        """Print a grid under its slice's label, with the legend of its signs, and next to it the table before a change.
 
-        Both are one below the other where the target, or without a width a page, is too narrow.
+        They are one below the other if the target, or a page if it has no width, is too narrow.
         """
         if grid.before is not None:
             blocks = [grid_lines(part, decimals, self.target) for part in grid.before_and_after]
@@ -116,9 +116,9 @@ class TextPage:
         self._printer.print_segments(lines)
 
     def print_pairs(self, pairs: Iterable[tuple[str, str]], style: str = "") -> None:
-        """Print a table of two columns without rules, the first one in a style and the second one wrapped.
+        """Print a table of two columns without rules, the first in a style and the second wrapped.
 
-        On a screen too narrow for that the second text is below the first one.
+        On a narrower screen the second text is below the first.
         """
         pairs, width = list(pairs), self.target.width
         if width is not None and width - max((len(title) for title, _ in pairs), default=0) < MIN_TEXT_WIDTH:
@@ -139,14 +139,14 @@ class TextPage:
 
 
 def grid_lines(grid: Grid, decimals: int, target: TextTarget) -> list[str]:
-    """The lines of a grid, printed on a page of its own."""
+    """The lines of a grid, printed on its own page."""
     page = TextPage(target)
     page.print_grid(grid, decimals)
     return page.text.rstrip("\n").split("\n")
 
 
 def side_by_side(blocks: Sequence[Sequence[str]], width: int) -> Iterator[str]:
-    """The lines of rows of blocks, as wide as `width` at most, with an empty line between two rows.
+    """The lines of rows of blocks, at most `width` wide, with an empty line between two rows.
 
     The lines of a block may have styles as escape sequences.
 
@@ -163,12 +163,12 @@ def side_by_side(blocks: Sequence[Sequence[str]], width: int) -> Iterator[str]:
 
 
 def line_width(line: str) -> int:
-    """The columns that a line takes without its styles."""
+    """The width of a line in columns, without its styles."""
     return text_width(without_styles(line))
 
 
 def without_styles(line: str) -> str:
-    """A line without its styles, which begin with a character that is not printable."""
+    """A line without its styles, which begin with an unprintable character."""
     if line.isprintable():
         return line
     from rich.text import Text  # noqa: PLC0415 - lines of a pipe or a file have no styles

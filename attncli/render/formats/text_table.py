@@ -1,4 +1,4 @@
-"""Tables as plain text: row labels and columns, numbers padded point under point, for a pipe or a file."""
+"""Tables as plain text: row labels and columns, numbers aligned on the point, for a pipe or a file."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -7,11 +7,11 @@ from attncli.render.aligned_numbers import number_widths, padded_lines
 from attncli.render.document import Grid
 from attncli.render.target import TEXT_FILE, TextTarget, text_width
 
-MARK = "*"  # before the labels of marked rows and columns; the text of a marked cell is in brackets
+MARK = "*"  # before the labels of marked rows and columns; a marked cell has brackets
 
 
 def text_table(grid: Grid, decimals: int, target: TextTarget = TEXT_FILE) -> Iterator[str]:
-    """The lines of a table: the row labels on the left, under the grid's corner, and every column as wide as needed."""
+    """The lines of a table: row labels on the left under the corner, and columns as wide as necessary."""
     lines: Iterable[str]
     if grid.has_plain_numbers and target.has_unicode:  # a table may have millions of them
         characters = grid.cell_characters(decimals)
@@ -37,7 +37,7 @@ def text_table(grid: Grid, decimals: int, target: TextTarget = TEXT_FILE) -> Ite
 
 @dataclass(frozen=True)
 class Gap:
-    """What is shown in place of rows or columns that are left out."""
+    """Replaces rows or columns that are left out."""
 
     count: int
 
@@ -49,7 +49,7 @@ Positions = Sequence[int | Gap]  # positions on an axis, and the gaps between th
 
 
 def abbreviate(count: int, max_count: int, kept: Collection[int] = ()) -> Positions:
-    """The positions 0 … count - 1; of more than `max_count` the first and last and those in `kept`, with the gaps.
+    """The positions 0 … count - 1; above `max_count` the first and last and those in `kept`, with the gaps.
 
     >>> abbreviate(9, 3, kept={5})
     [0, 1, Gap(count=3), 5, Gap(count=2), 8]
@@ -66,7 +66,7 @@ def abbreviate(count: int, max_count: int, kept: Collection[int] = ()) -> Positi
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: its heading, and the text of its cells, all of one width."""
+    """A column of a table: its heading, and the text of its cells, all of the same width."""
 
     position: int | None  # in the grid; None for a gap
     heading: str
@@ -96,7 +96,7 @@ class TableLayout:
 def lay_out(
     grid: Grid, decimals: int, target: TextTarget, rows: Positions | None = None, columns: Positions | None = None
 ) -> TableLayout:
-    """The layout of a grid, of all its rows and columns or of some; only the numbers that are shown are formatted."""
+    """The layout of all or some rows and columns of a grid; only the shown numbers are formatted."""
     rows = range(len(grid.rows)) if rows is None else rows
     columns = range(len(grid.columns)) if columns is None else columns
     shown = [[at for at in positions if not isinstance(at, Gap)] for positions in (rows, columns)]
@@ -122,14 +122,14 @@ def lay_out(
 
 
 def marked_label(label: str, position: int, marked: Collection[int], margin: str = "") -> str:
-    """The label of a row or column, with a mark before it where it is marked, a margin where others are."""
+    """The label of a row or column, with its mark if it is marked; others have a margin if any is."""
     return f"{MARK if position in marked else margin if marked else ''}{label}"
 
 
 def _column(grid: Grid, column: int, texts: Sequence[str], rows: Positions, target: TextTarget) -> Column:
-    """A column of a table, its cells on the right: what has no point is under the last digit.
+    """A column of a table, its cells right-aligned: a text without a point ends under the last digit.
 
-    Behind a number is the mark of its change, and a bracket where it is marked; other cells have a space there.
+    The mark of its change follows a number, and a bracket if it is marked; other cells have a space there.
     """
     heading = target.text(marked_label(grid.columns[column], column, grid.marked_columns))
     numbers = iter(texts)
@@ -153,6 +153,6 @@ def _column(grid: Grid, column: int, texts: Sequence[str], rows: Positions, targ
 
 
 def _encodable(cell: str, target: TextTarget) -> str:
-    """A cell in the target's encoding; where its text gets longer it is padded less, so that points stay aligned."""
+    """A cell in the target's encoding; a longer text gets less padding, so that points stay aligned."""
     text = target.encodable(cell.rstrip())
     return text + " " * (len(cell) - len(text))

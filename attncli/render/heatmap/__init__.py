@@ -1,4 +1,4 @@
-"""The tables of a section as heat maps on a page of text, side by side, with what their colours mean."""
+"""The tables of a section as heat maps on a page of text, side by side, with the meaning of their colours."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -43,9 +43,9 @@ from attncli.render.heatmap.palette import (
 from attncli.render.tables import OPTION_OF_AXIS
 from attncli.render.target import TextTarget
 
-PAGE_LINES = 60  # of a page in a pipe or a file, and of a single table, which may be longer than a screen
-LABELLED_LINES, LINES_OF_ONE = 120, 240  # that tables with every label may have, and a single one
-OTHER_LINES = 6  # of a screen: the heading, an empty line, the title, two lines of the legend, the prompt
+PAGE_LINES = 60  # on a page in a pipe or a file, and for a single table, which may be longer than a screen
+LABELLED_LINES, LINES_OF_ONE = 120, 240  # for tables with every label, and for a single one
+OTHER_LINES = 6  # on a screen: the heading, an empty line, the title, two lines of the legend, the prompt
 BAR_WIDTH, MIN_BAR_WIDTH = 16, 2
 PLAIN, BOLD, ITALIC = Style(), Style(bold=True), Style(italic=True)
 
@@ -53,9 +53,9 @@ Line = list[Segment]
 
 
 def print_heatmaps(page: TextPage, grids: Sequence[Grid], decimals: int) -> None:
-    """Print grids of one shape as heat maps on one scale, as many side by side as fit, and below them the legend.
+    """Print grids of one shape as heat maps on one scale, as many side by side as fit, above the legend.
 
-    A table whose columns are different quantities stays a table.
+    A table whose columns are different quantities is not a heat map.
     """
     if not grids or grids[0].aligns_columns or not grids[0].values.size:
         for grid in grids:
@@ -108,7 +108,7 @@ class _Heatmaps:
 
     @property
     def in_blocks(self) -> "_Heatmaps":
-        """The tables in blocks of as many columns as fit, each a table."""
+        """The tables in blocks of as many columns as fit, each block a table."""
         per_block, cells = self.layout.per_block, self.layout.cells
         tables = [block for table in self.tables for block in split_grid(table, per_block)]
         texts = [
@@ -120,7 +120,7 @@ class _Heatmaps:
         return replace(self, tables=tables, layout=layout)
 
     def lines(self) -> Iterator[Line]:
-        """The lines of all tables that are shown."""
+        """The lines of all shown tables."""
         layout, texts = self.layout, self.layout.cells.texts
         titles = table_titles([table.slice_label for table in self.tables], layout.cells.count_columns(self.tables[0]))
         for first in range(0, layout.shown, layout.per_line):
@@ -138,9 +138,9 @@ class _Heatmaps:
                 yield [*label, *(segment for part in parts for segment in (*part, Segment(" " * GAP)))][:-1]
 
     def _labels(self, grids: Sequence[Grid], *, has_titles: bool) -> list[Line]:
-        """The labels of the rows, before tables side by side; a line of several rows has that of the first.
+        """The labels of the rows, before tables side by side; a line of several rows has the first label.
 
-        What is marked in any of the tables is marked.
+        A row that is marked in any table is marked.
         """
         grid = replace(grids[0], marked=frozenset().union(*(grid.marked for grid in grids)))
         if not self.layout.label_width:
@@ -154,7 +154,7 @@ class _Heatmaps:
         return [[Segment(cut(text, width, self.target), style), Segment(" ")] for text, style in texts]
 
     def _panel(self, grid: Grid, title: str | None, texts: Texts | None) -> Iterator[Line]:
-        """The lines of a table, all of one width; `texts` are those of its cells, if they have room."""
+        """The lines of a table, all of the same width; `texts` belong to its cells, if they fit."""
         width = self.layout.cells.count_columns(grid)
         if title is not None:
             yield [Segment(cut(self.target.text(title), width, self.target), ITALIC)]
@@ -174,27 +174,27 @@ class _Heatmaps:
                 yield [self.palette.halves(*pair) for pair in zip(top, bottom, strict=True)]
 
     def _headings(self, grid: Grid, width: int) -> Iterator[Line]:
-        """The labels of the columns, each over its own in as many lines as it needs; over small blocks every k-th."""
+        """The labels of the columns, each over its own in as many lines as it needs; small blocks have every k-th."""
         labels, cells = column_labels(grid, self.target), self.layout.cells
         if not self.layout.is_complete:
             yield [Segment(sparse_line(labels[:: cells.block[1]], cells.columns, width, self.target))]
             return
         wrapped = wrapped_headings(labels, cells.columns, self.target)
         styles = [BOLD if at in grid.marked_columns else PLAIN for at in range(len(labels))]
-        missing = self.layout.heading_lines - len(wrapped[0])  # of a block whose labels are shorter than others
+        missing = self.layout.heading_lines - len(wrapped[0])  # a block's labels may be shorter than another's
         yield from ([Segment(" " * width)] for _ in range(missing))
         for parts in zip(*wrapped, strict=True):
             yield [Segment(part, style) for part, style in zip(parts, styles, strict=True)]
 
     def color_bar(self, colors: ColorScale, decimals: int, width: int) -> list[Segment]:
-        """The colours between the numbers that have the first and the last one, in lines of a width."""
+        """The colours between their first and last numbers, in lines of a width."""
         ends = np.array([[colors.least], [colors.largest]])
         least, largest = (row[0].strip() for row in align_numbers(ends, decimals))
         room = max(min(width - len(f"{least}  {largest}"), BAR_WIDTH), MIN_BAR_WIDTH)
         return [Segment(f"{least} "), *self.palette.bar(room), Segment(f" {largest}")]
 
     def scale_note(self, colors: ColorScale) -> str:
-        """What the colours say, where the bar does not, and whether several tables share them."""
+        """What the colours mean, if the bar does not show it, and whether several tables share them."""
         of_all = f" of {len(self.tables)} tables" if len(self.tables) > 1 else ""
         if colors.zero is None:
             return "" if colors.largest == 1 else f"from 0 to the largest number{of_all}"
@@ -203,7 +203,7 @@ class _Heatmaps:
         return f"from the lowest to the highest number{of_all}"
 
     def notes(self, decimals: int) -> Iterator[str]:
-        """What signs mean, how numbers are rounded, for how many a block is, and how to see what is left out."""
+        """The meaning of signs, the rounding of numbers, the size of a block, and how to see the rest."""
         tables, cells = self.tables, self.layout.cells
         is_mask = tables[0].signs is not None
         if is_mask:
@@ -230,7 +230,7 @@ class _Heatmaps:
             yield f"{len(tables) - self.layout.shown} more tables are left out: {option} N shows one, a file has all"
 
     def _meanings(self) -> str:
-        """What the signs of masks mean, of a single one with their counts; where cells have no signs, how they look."""
+        """The meaning of masks' signs, with counts for a single mask; if cells have no signs, their look."""
         if self.layout.cells.texts is None:
             look = "colour" if self.palette.colors else self.palette.cell(VISIBLE_LEVEL, " ").text
             return f"{look}: visible   {self.palette.masked_sign}: hidden"

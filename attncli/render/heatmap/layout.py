@@ -1,4 +1,4 @@
-"""How large heat maps are drawn: with numbers where they fit, otherwise as blocks, pooled where there is no room."""
+"""How large to draw heat maps: with numbers if they fit, otherwise as blocks, pooled if there is no room."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,24 +16,24 @@ from attncli.render.heatmap.palette import Palette
 from attncli.render.target import TextTarget
 
 GAP = 2  # columns between two tables
-FEW_DECIMALS = 2  # of numbers that do not fit with more
-MIN_BLOCKS = 4  # rows and columns that a table keeps when it is pooled
+FEW_DECIMALS = 2  # decimals of numbers that do not fit with more
+MIN_BLOCKS = 4  # rows and columns that a pooled table keeps
 MIN_NUMBER_COLUMNS = 3  # of a cell with one digit
-BLOCK_COLUMNS = 2  # of a square cell without a number: a line is twice as high as a column is wide
+BLOCK_COLUMNS = 2  # of a square cell without a number: a line is twice as high as a column
 MAX_LABEL_WIDTH = 12
-LONG_LABEL_WIDTH = 30  # of rows next to numbers, where there is room
+LONG_LABEL_WIDTH = 30  # of rows next to numbers, if there is room
 _NOUNS = re.compile(rf"\b({'|'.join(sorted(AXIS_NOUNS.values(), key=len, reverse=True))}) (?=\d)")
-HEADING_WIDTH = 8  # to which the labels of columns widen cells; longer ones have several lines
-MAX_HEADING_LINES = 12  # of a label over a column; the rest of a longer one is left out
-MIN_BLOCK_COLUMNS = 2  # of a table that is shown in blocks of columns, one below the other
-MAX_WRAPPED = 300  # labels of columns that have lines of their own
+HEADING_WIDTH = 8  # labels of columns widen cells up to this; longer ones have several lines
+MAX_HEADING_LINES = 12  # lines of a label over a column; longer ones are cut
+MIN_BLOCK_COLUMNS = 2  # of a table in blocks of columns, one below the other
+MAX_WRAPPED = 300  # columns of a table whose labels may wrap
 
 Texts = Sequence[Sequence[str]]  # of the cells of a table [rows columns]
 
 
 @dataclass(frozen=True)
 class Space:
-    """The columns and lines for the tables of a section; with every label, and a single one, they may have more.
+    """The columns and lines for the tables of a section; every label, or a single table, allows more.
 
     A single table with every label may have `lines_of_numbers`, several `lines_of_labels`.
     """
@@ -43,18 +43,18 @@ class Space:
     lines_of_one: int
     lines_of_labels: int
     lines_of_numbers: int
-    is_screen: bool  # what has no room even when it is pooled is left out; a file gets it all the same
+    is_screen: bool  # what does not fit even when pooled is left out, except in a file
 
 
 @dataclass(frozen=True)
 class CellSize:
-    """How the cells of each table are drawn."""
+    """How to draw the cells of each table."""
 
     columns: int  # of the screen, for a cell or a block
-    texts: Sequence[Texts] | None = None  # the numbers or signs of the cells of each table, as wide as the cells
+    texts: Sequence[Texts] | None = None  # numbers or signs of the cells of each table, as wide as the cells
     decimals: int | None = None  # of the numbers
-    block: tuple[int, int] = (1, 1)  # the rows and columns of a block, of which the largest number is drawn
-    rows_per_line: int = 1  # 2 where a cell is half a character
+    block: tuple[int, int] = (1, 1)  # rows and columns of a block, drawn as its largest number
+    rows_per_line: int = 1  # 2 if a cell is half a character
 
     def count_columns(self, grid: Grid) -> int:
         """The columns of the screen that the cells of a table take."""
@@ -72,29 +72,28 @@ class CellSize:
 
 @dataclass(frozen=True)
 class Layout:
-    """The size of the cells, the width of the labels of rows, and how many tables are side by side and in all."""
+    """The size of the cells, the width of row labels, and the number of tables side by side and in all."""
 
     cells: CellSize
     label_width: int  # 0: rows and columns have no labels
-    heading_lines: int  # of the labels of columns: of small tables there is no room for two
+    heading_lines: int  # lines for labels of columns: small tables have no room for two
     per_line: int
     shown: int
-    is_complete: bool = False  # whether every row and column has its label
-    per_block: int = 0  # columns of a table, of which others follow below; 0: all of them
+    is_complete: bool = False  # whether every row and column has a label
+    per_block: int = 0  # columns of a table before others follow below; 0: all of them
 
     @property
     def gap_lines(self) -> int:
-        """The empty lines between two tables one below the other; small ones have their titles between them."""
+        """The empty lines between two tables one below the other; small tables have their titles there."""
         return 0 if self.cells.texts is None else 1
 
 
 def choose_layout(grids: Sequence[Grid], decimals: int, palette: Palette, target: TextTarget, space: Space) -> Layout:
-    """The layout with which all tables fit the space: with numbers or signs, otherwise of the smallest blocks.
+    """The layout in which all tables fit the space: with numbers or signs, otherwise with the smallest blocks.
 
-    The tables have one shape. Numbers have fewer decimals where more tables are side by side then. What does not fit in
-    one piece has its columns in blocks, as other tables have; where that takes too many lines the labels stay, and only
-    where there is no room for them either cells are pooled. Where not even the largest blocks fit, only some of the
-    tables are shown on a screen.
+    The tables have the same shape. Numbers lose decimals if more tables then fit side by side. A table too wide for one
+    piece has its columns in blocks. If that takes too many lines, the labels stay, and cells are pooled only if the
+    labels don't fit either. If even the largest blocks don't fit, a screen shows some of the tables.
     """
     labels = [label for grid in grids for label in (grid.corner, *row_labels(grid, target))]
     short, whole = widest(labels) + 1, widest(labels, LONG_LABEL_WIDTH) + 1
@@ -105,7 +104,7 @@ def choose_layout(grids: Sequence[Grid], decimals: int, palette: Palette, target
             return max(complete, key=lambda layout: layout.per_line)
     layout = Layout(CellSize(1), 0, heading_lines=0, per_line=1, shown=0)
     sizes = list(product(_blocks(grids[0], palette), (short, 0)))
-    if len(grids) == 1:  # a single table has labels as long as any blocks leave room for them
+    if len(grids) == 1:  # a single table's labels are as long as any blocks permit
         sizes.sort(key=lambda size: size[1] == 0)
     for cells, width in sizes:
         layout = fitting.fit(cells, width)
@@ -116,7 +115,7 @@ def choose_layout(grids: Sequence[Grid], decimals: int, palette: Palette, target
 
 @dataclass(frozen=True)
 class _Fitting:
-    """Tables of one shape, and the space that they are to fit."""
+    """Tables of one shape, and the space for them."""
 
     grids: Sequence[Grid]
     space: Space
@@ -134,7 +133,7 @@ class _Fitting:
         yield [self.fit(CellSize(columns), width) for columns in (BLOCK_COLUMNS, 1) for width in label_widths]
 
     def fit(self, cells: CellSize, label_width: int) -> Layout:
-        """The layout with cells of a size: as many tables as fit, in lines of as many as each other."""
+        """The layout for a cell size: as many tables as fit, in lines of equal count."""
         grids, grid = self.grids, self.grids[0]
         per_line = (self.space.columns - label_width + GAP) // (cells.count_columns(grid) + GAP)
         if per_line < 1:
@@ -163,13 +162,13 @@ class _Fitting:
         return any(grid.slice_label for grid in self.grids)
 
     def _available(self, layout: Layout) -> int:
-        """The lines that the tables may have."""
+        """The lines available to the tables."""
         if len(self.grids) == 1:
             return self.space.lines_of_numbers if layout.is_complete else self.space.lines_of_one
         return self.space.lines_of_labels if layout.is_complete else self.space.lines
 
     def _headings(self, cells: CellSize, label_width: int) -> tuple[int, bool]:
-        """The lines of the labels of columns, and whether every row and column has its label."""
+        """The lines of the column labels, and whether every row and column has a label."""
         labels = self.grids[0].columns
         if label_width and cells.rows_of_line == 1 and cells.block == (1, 1) and len(labels) <= MAX_WRAPPED:
             wrapped = wrapped_headings(column_labels(self.grids[0], self.target), cells.columns, self.target)
@@ -178,11 +177,11 @@ class _Fitting:
         has_several = (cells.count_columns(self.grids[0]) + 1) // (
             label_step(labels, cells.columns) * cells.columns
         ) > 1
-        return int(label_width > 0 and has_several), False  # so many have room side by side
+        return int(label_width > 0 and has_several), False  # so many fit side by side
 
 
 def split_grid(grid: Grid, per_block: int) -> Iterator[Grid]:
-    """A table in blocks of so many columns; the first one has its title."""
+    """A table in blocks of so many columns; the first has its title."""
     rows = range(len(grid.rows))
     for start in range(0, len(grid.columns), per_block):
         block = grid.select(rows, range(start, min(start + per_block, len(grid.columns))))
@@ -190,7 +189,7 @@ def split_grid(grid: Grid, per_block: int) -> Iterator[Grid]:
 
 
 def wrapped_headings(labels: Sequence[str], columns: int, target: TextTarget) -> Sequence[Sequence[str]]:
-    """The lines of each label over a column of the screen so wide, the last one above the cells; empty for no room.
+    """The lines of each label over a column of the given width, the last just above the cells; empty without room.
 
     >>> wrapped_headings(["because", "it"], 6, TextTarget())
     [['becau ', '   se '], ['      ', '   it ']]
@@ -210,7 +209,7 @@ def wrapped_headings(labels: Sequence[str], columns: int, target: TextTarget) ->
 
 
 def _pieces(text: str, room: int) -> list[str]:
-    """A text in pieces that are so wide at most."""
+    """A text in pieces of at most that width."""
     pieces = [""]
     for character in text:
         if cell_len(pieces[-1]) + cell_len(character) > room:
@@ -250,10 +249,10 @@ def _blocks(grid: Grid, palette: Palette) -> Iterator[CellSize]:
 def number_texts(
     grids: Sequence[Grid], decimals: int, palette: Palette, target: TextTarget, heading_width: int = HEADING_WIDTH
 ) -> Sequence[Texts]:
-    """The numbers of tables of one shape as texts of one width, with as many decimals.
+    """The numbers of tables of one shape as texts of the same width and decimals.
 
-    There is a space on either side of a number, a bracket of one that is marked. Without colours one more space has
-    room for the character of the colour.
+    Each number has a space on either side, or brackets if it is marked. Without colours there is one more space for the
+    colour's character.
     """
     count = len(grids[0].rows)
     texts = align_numbers(np.concatenate([grid.values for grid in grids]), decimals)
@@ -275,7 +274,7 @@ def number_texts(
 
 
 def _numbers(grid: Grid, texts: Texts, target: TextTarget) -> Texts:
-    """The numbers of a table as the target shows them, each with its mark, or a space, where any changed."""
+    """The numbers of a table for the target, each with its mark, or a space if any changed."""
     space = " " if grid.has_changes else ""
     return [
         [
@@ -287,7 +286,7 @@ def _numbers(grid: Grid, texts: Texts, target: TextTarget) -> Texts:
 
 
 def row_labels(grid: Grid, target: TextTarget) -> Sequence[str]:
-    """The labels of the rows; where some are marked the others have a space before them."""
+    """The labels of the rows; unmarked ones have a space before them if any is marked."""
     return [target.text(marked_label(label, at, grid.marked_rows, " ")) for at, label in enumerate(grid.rows)]
 
 
@@ -297,12 +296,12 @@ def column_labels(grid: Grid, target: TextTarget) -> Sequence[str]:
 
 
 def widest(labels: Sequence[str], most: int = MAX_LABEL_WIDTH) -> int:
-    """The width of the longest label, at most that to which labels are cut."""
+    """The width of the longest label, at most the cutting width."""
     return min(max(map(cell_len, labels)), most)
 
 
 def cut(text: str, width: int, target: TextTarget) -> str:
-    """A text filled with spaces to a width, or cut where it is longer.
+    """A text filled with spaces to a width, or cut if it is longer.
 
     >>> cut("transformer", 6, TextTarget()), cut("a", 3, TextTarget())
     ('trans…', 'a  ')
@@ -312,7 +311,7 @@ def cut(text: str, width: int, target: TextTarget) -> str:
 
 
 def on_right(text: str, width: int, target: TextTarget) -> str:
-    """A text on the right of a width, or cut where it is longer.
+    """A text right-aligned in a width, or cut if it is longer.
 
     >>> on_right("猫", 4, TextTarget()), on_right("transformer", 6, TextTarget())
     ('  猫', 'trans…')
@@ -321,7 +320,7 @@ def on_right(text: str, width: int, target: TextTarget) -> str:
 
 
 def table_titles(slice_labels: Sequence[str], width: int) -> Sequence[str]:
-    """The labels of slices above tables of a width, all without what their axes count where one fits only so.
+    """The labels of slices above tables of a width; all lose their axis names if one would not fit.
 
     >>> table_titles(["head 9", "head 10"], 7), table_titles(["head 9", "head 10"], 6)
     (['head 9', 'head 10'], ['9', '10'])
@@ -332,12 +331,12 @@ def table_titles(slice_labels: Sequence[str], width: int) -> Sequence[str]:
 
 
 def label_step(labels: Sequence[str], columns: int) -> int:
-    """Every how many cells of so many columns a label has room."""
+    """The step k for which every k-th label fits over so many columns."""
     return -(-(widest(labels) + 1) // columns)
 
 
 def sparse_line(labels: Sequence[str], columns: int, width: int, target: TextTarget) -> str:
-    """Every k-th label in a line of a width, where the cell of each is so many columns wide; no two touch.
+    """Every k-th label in a line of a width, over cells of so many columns; no two touch.
 
     >>> sparse_line(["the", "cat", "sat", "on", "it"], 2, 10, TextTarget())
     'the sat it'

@@ -12,19 +12,19 @@ from attncli.render.formats.text_page import TextPage
 from attncli.render.heatmap.palette import DIM, MASKED, Palette, Scale, scale_of
 
 MIN_MAP_WIDTH, MAX_MAP_WIDTH = 2, 24  # columns of the screen
-OTHER_LINES = 6  # of a screen: the lines above, the numbers of the heads, the legend, the prompt
-PAGE_LINES = 200  # of a pipe or a file
+OTHER_LINES = 6  # on a screen: the lines above, the numbers of the heads, the legend, the prompt
+PAGE_LINES = 200  # in a pipe or a file
 BAR_WIDTH = 16
 GAP = " "
 
 Line = list[Segment]
-Row = tuple[str, Sequence[Grid]]  # the label of a layer, and the maps of its heads
+Row = tuple[str, Sequence[Grid]]  # the label of a layer, and its heads' maps
 
 
 def print_map_grid(page: TextPage, rows: Sequence[Row], heads: Sequence[str], decimals: int) -> None:
-    """Print the maps of layers, pooled to blocks as small as fit, under the numbers of the heads, and the scale.
+    """Print the maps of layers, pooled as little as possible, under the head numbers, and the scale.
 
-    Heads that have no room side by side follow below.
+    Heads that do not fit side by side follow below.
     """
     palette = Palette(page.colors, page.target.has_unicode)
     label_width = max(len(label) for label, _ in rows) + 1
@@ -47,7 +47,7 @@ def print_map_grid(page: TextPage, rows: Sequence[Row], heads: Sequence[str], de
 
 @dataclass(frozen=True)
 class _Size:
-    """How large a map is drawn: columns of the screen and rows of blocks, of which a line has so many."""
+    """The drawn size of a map: columns of the screen, and rows of blocks, with the number of rows in a line."""
 
     width: int
     rows: int
@@ -55,13 +55,13 @@ class _Size:
 
     @property
     def lines(self) -> int:
-        """The lines of the screen, in the last of which there may be room to the map below."""
+        """The lines of the screen; the last may have free space above the map below."""
         return -(-self.rows // self.per_line)
 
 
 @dataclass(frozen=True)
 class _Drawing:
-    """With what maps are drawn."""
+    """The settings for drawing maps."""
 
     size: _Size
     scale: Scale
@@ -69,9 +69,9 @@ class _Drawing:
 
 
 def _size(columns: int, lines: int, heads: int, layers: int, palette: Palette) -> _Size:
-    """The size of a map with which all fit the screen, as wide as it is high.
+    """The size of a map at which all fit the screen, as wide as high.
 
-    A line has two rows as the halves of its characters, of which the last one of several lines stays empty.
+    A line shows two rows as the halves of its characters; with several lines, the last half stays empty.
     """
     per_line = 2 if palette.has_halves else 1
     most = max(min(columns // heads - len(GAP), MAX_MAP_WIDTH), MIN_MAP_WIDTH)
@@ -97,7 +97,7 @@ def _lines(
 
 
 def _map_lines(grid: Grid, drawing: _Drawing) -> list[Line]:
-    """The lines of one map, all of one width."""
+    """The lines of one map, all of the same width."""
     size, palette = drawing.size, drawing.palette
     levels = _resized(drawing.scale.levels(grid), size.rows, size.width).tolist()
     if not palette.has_halves:
@@ -107,7 +107,7 @@ def _map_lines(grid: Grid, drawing: _Drawing) -> list[Line]:
 
 
 def _resized(levels: Array, rows: int, columns: int) -> Array:
-    """Levels in so many rows and columns: pooled where there are more, repeated where there are fewer.
+    """Levels in so many rows and columns: pooled if there are more, repeated if there are fewer.
 
     >>> _resized(np.array([[0.0, 1.0], [0.5, 0.25]]), 1, 4).tolist()
     [[0.5, 0.5, 1.0, 1.0]]

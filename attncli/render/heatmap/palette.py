@@ -15,17 +15,17 @@ from attncli.render.aligned_numbers import MASKED_SIGN
 from attncli.render.color_map import ColorScale, color_scale, text_color
 from attncli.render.document import Grid
 
-MASKED = float("-inf")  # the level of a masked cell; that of a NaN is NaN, of other numbers 0 to 1
-VISIBLE_LEVEL = 0.5  # of the visible cells of a mask
+MASKED = float("-inf")  # the level of a masked cell; NaN has the level NaN, other numbers 0 to 1
+VISIBLE_LEVEL = 0.5  # level of the visible cells of a mask
 TRUE_COLORS, INDEXED_COLORS, STANDARD_COLORS = 2**24, 256, 16
-# Colours of the 256 of xterm (ISO 8613-6) that are near viridis, and whose lightness rises.
+# Colours of xterm's 256 (ISO 8613-6) close to viridis, with rising lightness.
 INDEXED_RAMP = (53, 54, 55, 24, 25, 60, 30, 31, 66, 36, 71, 42, 113, 148, 184, 220)
 INDEXED_BLUES, INDEXED_ORANGES = (24, 25, 31, 68, 74, 117), (88, 94, 130, 173, 180, 216)  # from 0 on
-# Of the 16 colours, which each terminal has its own of: blue, bright blue, cyan, bright green, bright yellow.
+# Of the 16 colours, which each terminal defines itself: blue, bright blue, cyan, bright green, bright yellow.
 STANDARD_RAMP = (4, 12, 6, 10, 11)
 STANDARD_BLUES, STANDARD_REDS = (4, 12), (1, 9)
-NEAR_ZERO = 0.04  # of the largest number: what is nearer to 0 has the ground of the screen
-FIRST_LIGHT = 2  # of these, the first that has black text
+NEAR_ZERO = 0.04  # share of the largest number: numbers nearer to 0 have the screen's ground
+FIRST_LIGHT = 2  # of these, the first with black text
 UNICODE_SHADES, ASCII_SHADES = " ░▒▓█", " .:-=+*#%@"
 BLACK, WHITE = 0, 15  # of the 16 colours
 NAN_SIGN = "?"
@@ -36,15 +36,15 @@ DIM, ALERT = Style(dim=True), Style(bold=True)
 
 @dataclass(frozen=True)
 class Scale:
-    """The colours of some tables; None where they have no finite number that is not masked."""
+    """The colours of some tables; None if they have no finite number that is not masked."""
 
     colors: ColorScale | None
 
     def levels(self, grid: Grid) -> Array:
-        """The level of each cell of a table [rows columns]; those of a mask are visible or masked."""
+        """The level of each cell of a table [rows columns]; a mask's cells are visible or masked."""
         if grid.signs is not None:
             return np.where(grid.values != 0, VISIBLE_LEVEL, MASKED)
-        halves = grid.values.astype(np.float64) / 2  # the difference of two numbers may be too large for a float
+        halves = grid.values.astype(np.float64) / 2  # the difference of two numbers may overflow a float
         colors = self.colors or WEIGHTS
         fractions = (halves - colors.least / 2) / (colors.largest / 2 - colors.least / 2)
         fractions[np.isposinf(halves)] = 1
@@ -52,7 +52,7 @@ class Scale:
 
 
 def scale_of(grids: Iterable[Grid], *, is_dark: bool = True) -> Scale:
-    """The scale of some tables, of weights from 0 to 1, of others around 0 on a ground; masked cells do not count."""
+    """The scale of some tables: 0 to 1 for weights, around 0 on a ground for others; masked cells do not count."""
     least, largest, are_weights = float("inf"), float("-inf"), True
     for grid in grids:
         numbers = grid.values[np.isfinite(grid.values) & ~is_masked(grid)]
@@ -63,13 +63,13 @@ def scale_of(grids: Iterable[Grid], *, is_dark: bool = True) -> Scale:
 
 
 def is_masked(grid: Grid) -> Array:
-    """Which cells [rows columns] a mask hides, or are minus infinity."""
+    """True [rows columns] where a cell is masked or minus infinity."""
     infinite: Array = np.isneginf(grid.values)
     return infinite if grid.hidden is None else infinite | grid.hidden
 
 
 def pool(levels: Array, block: Sequence[int]) -> Array:
-    """The largest level of each block of rows and columns; a block with a NaN is NaN, one that is all masked masked.
+    """The largest level of each block; a block with a NaN is NaN, an entirely masked one is masked.
 
     >>> pool(np.array([[0.1, 0.5, MASKED], [0.2, np.nan, MASKED]]), (1, 2)).tolist()
     [[0.5, -inf], [nan, -inf]]
@@ -82,9 +82,9 @@ def pool(levels: Array, block: Sequence[int]) -> Array:
 
 @dataclass(frozen=True)
 class Palette:
-    """What a heat map is drawn with: the number of colours, 0 for none, and their scale.
+    """The colours for heat maps: their number, 0 for none, and their scale.
 
-    `has_unicode` says whether every character can be written.
+    `has_unicode` is true if the encoding has every character.
     """
 
     colors: int
@@ -93,7 +93,7 @@ class Palette:
 
     @property
     def has_halves(self) -> bool:
-        """Whether two rows of cells have room in a line, as the halves of a character in two colours."""
+        """Whether a line shows two rows of cells, as the halves of a character in two colours."""
         return bool(self.colors) and self.has_unicode
 
     @property
@@ -103,11 +103,11 @@ class Palette:
 
     @property
     def shades(self) -> str:
-        """The characters from the first to the last colour, where there are no colours."""
+        """The characters from the first to the last colour, for a target without colours."""
         return UNICODE_SHADES if self.has_unicode else ASCII_SHADES
 
     def cell(self, level: float, text: str) -> Segment:
-        """A cell with its text, which is as wide as the cell; without colours its first sign is that of the level."""
+        """A cell with a text of its width; without colours its first character shows the level."""
         if math.isnan(level):
             return Segment(text if text.strip() else NAN_SIGN * len(text), ALERT)
         if level == MASKED:
@@ -118,13 +118,13 @@ class Palette:
         return Segment(f"{shade}{text[1:]}" if text.strip() else shade * len(text))
 
     def sign(self, level: float, text: str) -> Segment:
-        """A cell of a mask with its sign: on a colour where it is visible."""
+        """A cell of a mask with its sign: coloured if it is visible."""
         if level == MASKED:
             return Segment(text, DIM)
         return Segment(text, _on(self.colors, level, self.scale) if self.colors else Style())
 
     def halves(self, top: float, bottom: float) -> Segment:
-        """Two cells, one above the other, as one character; where one is masked the ground of the screen shows."""
+        """Two cells, one above the other, as one character; a masked one has the screen's ground."""
         if math.isnan(top) or math.isnan(bottom):
             return Segment(NAN_SIGN, ALERT)
         if top == bottom == MASKED:
@@ -135,7 +135,7 @@ class Palette:
         return Segment(UPPER_HALF, Style(color=colors[0], bgcolor=colors[1]))
 
     def bar(self, width: int) -> list[Segment]:
-        """The colours from the first to the last, so wide, or without colours all characters."""
+        """The colours from the first to the last, so wide, or all characters if there are no colours."""
         if self.colors:
             return [self.cell(at / (width - 1), " ") for at in range(width)]
         return [Segment(f"[{self.shades}]")]
@@ -160,7 +160,7 @@ def _of_ramp(ramp: Sequence[int], level: float) -> Color:
 
 @lru_cache(maxsize=4096)  # a table has many cells
 def _on(colors: int, level: float, scale: ColorScale) -> Style:
-    """Text that is legible on the colour of a level; that of a number near 0 is on the ground of the screen."""
+    """Text that is legible on a level's colour; a number near 0 is on the screen's ground."""
     if scale.zero is not None and abs(scale.strength(level)) < NEAR_ZERO:
         return Style()
     ground = _color(colors, level, scale)

@@ -1,6 +1,6 @@
 """Work sheets as spreadsheets: a sheet for each step, with a formula in each computed cell; needs openpyxl.
 
-An input that is changed changes all that follows. Formulas are of single cells: no array formulas.
+A changed input changes all later numbers. Formulas are for single cells: no array formulas.
 """
 
 import io
@@ -20,7 +20,7 @@ from attncli.worksheet.sheets import Sheet, answer_text
 from attncli.worksheet.spreadsheet.cells import FIRST_ROW, Book, Cell
 from attncli.worksheet.spreadsheet.formulas import HIDDEN, formula_of
 
-MAX_FORMULA = 8000  # characters, a little less than spreadsheets take
+MAX_FORMULA = 8000  # characters, slightly fewer than spreadsheets permit
 BLANK_FILL, INPUT_FILL = "FFFFF2CC", "FFDDEBF7"
 
 
@@ -45,10 +45,10 @@ def render(sheet: Sheet, names: frozenset[str], *, is_key: bool) -> bytes:
 
 
 def _write_cover(page: Any, book: Book, sheet: Sheet, *, is_key: bool) -> None:
-    """Write the first sheet: what is asked for, on which sheets, and what the colours mean."""
+    """Write the first sheet: the requested numbers, their sheets, and the meaning of the colours."""
     page.title = "exercise"
     asked = [title for name, title in book.titles.items() if name in sheet.blanks.cells]
-    what = "The key: blanks have their formulas." if is_key else f"Fill in what is blank, to {sheet.decimals} decimals."
+    what = "The key: blanks have their formulas." if is_key else f"Fill in the blanks, to {sheet.decimals} decimals."
     for row, line in enumerate((sheet.title, f"Name: {sheet.name}", sheet.about, what), 1):
         _put_text(page.cell(row, 1), line)
     for row, (fill, line) in enumerate(((BLANK_FILL, "to be filled in"), (INPUT_FILL, "given")), 6):
@@ -63,7 +63,7 @@ def _write_cover(page: Any, book: Book, sheet: Sheet, *, is_key: bool) -> None:
 
 
 def _lay_out(page: Any, *, has_blanks: bool) -> None:
-    """Make a sheet fit on a page of paper: its title in bold, its labels as wide as they are; mark one with blanks."""
+    """Fit a sheet on a page of paper: its title in bold, columns as wide as labels; mark one with blanks."""
     from openpyxl.styles import Font  # noqa: PLC0415 - an extra
 
     page.cell(1, 1).font = Font(page.cell(1, 1).font.name, size=14, bold=True)
@@ -76,7 +76,7 @@ def _lay_out(page: Any, *, has_blanks: bool) -> None:
 
 
 def _write_problem(book: Book, page: Any, sheet: Sheet) -> None:
-    """Write the hidden sheet by which the answers are read: the problem, and the cell of each number that it has."""
+    """Write the hidden sheet for reading the answers: the problem, and the cell of each of its numbers."""
     page.sheet_state = "hidden"
     text = answer_text(sheet)
     for row, line in enumerate(text.splitlines(), 1):
@@ -87,7 +87,7 @@ def _write_problem(book: Book, page: Any, sheet: Sheet) -> None:
 
 
 def _cells_of_numbers(book: Book, sheet: Sheet, text: str) -> Iterator[tuple[list[str | int], Cell]]:
-    """The path in the problem of each input and each blank, and the cell that it is written in."""
+    """The path in the problem of each input and each blank, and its cell."""
     values = {key: raw.value for key, raw in parse_document(text, "sheet.yaml").items()}
     trace = book.trace
     for step in trace.steps:
@@ -119,7 +119,7 @@ def _put_text(cell: Any, text: str) -> None:
 
 
 def _write_step(book: Book, step: Step, page: Any, sheet: Sheet, *, is_key: bool) -> None:
-    """Write a sheet: what the step is, and its tables."""
+    """Write a sheet: the description of the step, and its tables."""
     from openpyxl.styles import Alignment  # noqa: PLC0415 - an extra
 
     _put_text(page.cell(1, 1), f"{step.name}  {step.symbol}")
@@ -156,7 +156,7 @@ def _number_format(decimals: int) -> str:
 
 
 def _checked(formula: str, name: str) -> str:
-    """A formula; raises AttnError where spreadsheets do not take one so long."""
+    """A formula; raises AttnError if it is too long for spreadsheets."""
     if len(formula) > MAX_FORMULA:
         raise AttnError(f"a formula of {name} is too long for a spreadsheet", where="--output", hint="write .md")
     return formula

@@ -1,4 +1,4 @@
-"""The cells of a spreadsheet: in which of them the numbers of each step stand."""
+"""The cells of a spreadsheet that hold the numbers of each step."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -8,14 +8,14 @@ from attncli.plan.trace import Step, Trace
 from attncli.render.explanation import explained_steps
 
 MAX_TITLE = 31  # characters of the name of a sheet
-FIRST_ROW = 5  # of tables: the title, the purpose and the formula stand above
+FIRST_ROW = 5  # first row of tables: the title, the purpose and the formula are above
 _FORBIDDEN = str.maketrans(dict.fromkeys("[]:*?/\\'", "_"))
 
 Index = tuple[int, ...]
 
 
 class Cell(NamedTuple):
-    """Where a number stands."""
+    """The location of a number."""
 
     title: str
     row: int
@@ -28,7 +28,7 @@ class Cell(NamedTuple):
 
 
 class Book:
-    """The cells in which the numbers of steps stand."""
+    """The cells that hold the numbers of steps."""
 
     def __init__(self, trace: Trace, names: frozenset[str]) -> None:
         self.trace = trace
@@ -36,7 +36,7 @@ class Book:
         self.ids: dict[str, Array] = {}  # of cells, in the shape of each step's value
         self.sources: dict[str, Array] = {}  # the cells of the numbers that a step moves, in the shape of its value
         self.titles: dict[str, str] = {}
-        self.constants: set[str] = set()  # the steps that follow from lengths alone, such as positions
+        self.constants: set[str] = set()  # the steps that depend on lengths alone, such as positions
         shown = {step.name: entry.title for entry in explained_steps(trace, names) for step in entry.steps[:1]}
         copies = {step.name for entry in explained_steps(trace, names) if entry.are_copies for step in entry.steps}
         for step in trace.steps:
@@ -51,12 +51,12 @@ class Book:
                 self.ids[step.name] = source
 
     def _is_constant(self, step: Step) -> bool:
-        """Whether nothing that a step is made of can be changed in a cell."""
+        """Whether no cell can change an input of a step."""
         sources = {step.tapped_from} if step.tapped_from is not None else {*step.inputs.values()}
         return not step.node.is_input and sources <= self.constants
 
     def _place(self, step: Step) -> None:
-        """Give a step a sheet of its own."""
+        """Give a step its own sheet."""
         title = step.name.translate(_FORBIDDEN)[:MAX_TITLE]
         while title in self.titles.values():
             title = f"{title[: MAX_TITLE - 2]}_2"
@@ -70,7 +70,7 @@ class Book:
         self.ids[step.name] = first + np.arange(value.size).reshape(step.value.shape)
 
     def _moved(self, step: Step) -> Array | None:
-        """The cells of a step that moves the numbers of another one, and computes none."""
+        """The cells of a step that only moves another step's numbers."""
         sources = [*step.inputs.values()]
         if not step.node.is_exact or step.function is None or not sources or not {*sources} <= self.ids.keys():
             return None
@@ -78,7 +78,7 @@ class Book:
         return moved
 
     def of(self, name: str, index: Sequence[Any]) -> Array:
-        """The cells of a step at an index, of which axes broadcast."""
+        """The cells of a step at an index; axes of length 1 broadcast."""
         ids = self.ids[name]
         own = [*index][len(index) - ids.ndim :]
         fitted = (0 if size == 1 and isinstance(at, int) else at for at, size in zip(own, ids.shape, strict=True))
@@ -89,7 +89,7 @@ class Book:
         return str(self.cells[int(self.of(name, index))])
 
     def range(self, ids: Array) -> str:
-        """The range of cells next to one another in a row; otherwise an empty text."""
+        """The range of adjacent cells in a row; otherwise an empty text."""
         cells = [self.cells[at] for at in ids.tolist()]
         first = cells[0]
         if cells != [first._replace(column=first.column + at) for at in range(len(cells))]:
@@ -97,7 +97,7 @@ class Book:
         return f"{first}:{str(cells[-1]).rpartition('!')[2]}"
 
     def arguments(self, ids: Array) -> str:
-        """Numbers as the arguments of a function: a range where they are next to one another."""
+        """Numbers as the arguments of a function: a range if they are adjacent."""
         return self.range(ids) or ",".join(str(self.cells[at]) for at in ids.tolist())
 
     def products(self, left: Array, right: Array) -> str:

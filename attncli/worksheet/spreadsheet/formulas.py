@@ -1,4 +1,4 @@
-"""The formulas of a spreadsheet: of one number of a step, by the function that computes it."""
+"""The formulas of a spreadsheet: one number of a step, by the function that computes it."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -20,7 +20,7 @@ from attncli.worksheet.spreadsheet.recorded import RecordedFormulas
 HIDDEN = "−∞"  # the text of a hidden score: a cell has no infinity
 
 Formula = Callable[[Book, Step, Index], str]
-# The activations of a hidden layer, of a sum.
+# The activations of a hidden layer, for a sum.
 ACTIVATIONS = {"tanh": "TANH({})", "relu": "MAX(0,{})", "sigmoid": "1/(1+EXP(-({})))", "identity": "{}"}
 
 
@@ -30,7 +30,7 @@ def _apply_mask(book: Book, step: Step, at: Index) -> str:
 
 
 def _add_bias(book: Book, step: Step, at: Index) -> str:
-    """One score and its bias; beyond the columns of the table, and where it masks the key, nothing is added."""
+    """One score and its bias; beyond the table's columns, and where it masks the key, it adds nothing."""
     score, inputs, trace = book.ref(step.inputs["scores"], at), step.inputs, book.trace
     row, column = int(trace.value(inputs["query_rows"])[at[-2]]), int(trace.value(inputs["key_positions"])[at[-1]])
     bias = trace.value(inputs["table"])
@@ -65,12 +65,12 @@ def _number(value: Any) -> str:
 
 
 def _row(book: Book, step: Step, at: Index, name: str = "scores") -> str:
-    """The numbers of the row of an input in which a number stands; functions leave out hidden ones, which are texts."""
+    """The row of an input that contains a number; functions ignore hidden ones, which are texts."""
     return book.arguments(book.of(step.inputs[name], (*at[:-1], slice(None))))
 
 
 def _where_visible(write: Formula) -> Formula:
-    """What gives the weight 0 to a hidden score."""
+    """A writer that gives the weight 0 to a hidden score."""
 
     def visible(book: Book, step: Step, at: Index) -> str:
         return f"IF(ISNUMBER({book.ref(step.inputs['scores'], at)}),{write(book, step, at)},0)"
@@ -79,7 +79,7 @@ def _where_visible(write: Formula) -> Formula:
 
 
 def _of_score(text: str) -> Formula:
-    """A weight that follows from the score `s` and its row `r`."""
+    """A weight computed from the score `s` and its row `r`."""
     return _where_visible(
         lambda book, step, at: text.format(s=book.ref(step.inputs["scores"], at), r=_row(book, step, at))
     )
@@ -104,7 +104,7 @@ def _softmax1(book: Book, step: Step, at: Index) -> str:
 
 
 def _sparsemax(book: Book, step: Step, at: Index) -> str:
-    """The score less the threshold: the largest of those of the best score, the two best, and so on."""
+    """The score minus the threshold: the largest of the thresholds from the best score, the two best, and so on."""
     score, row = book.ref(step.inputs["scores"], at), _row(book, step, at)
     ranks = range(1, step.value.shape[-1] + 1)
     best = [f"LARGE({row},{rank})" for rank in ranks]
@@ -114,7 +114,7 @@ def _sparsemax(book: Book, step: Step, at: Index) -> str:
 
 
 def _with_gain(book: Book, step: Step, at: Index, text: str) -> str:
-    """A vector's number times its gain, plus its bias, each of all vectors or of those of a head."""
+    """A number of a vector times its gain, plus its bias, shared by all vectors or by a head's."""
 
     def own(name: str) -> str:
         index = at[-1:] if book.ids[step.inputs[name]].ndim == 1 else (*at[:-2], at[-1])
@@ -127,7 +127,7 @@ def _with_gain(book: Book, step: Step, at: Index, text: str) -> str:
 
 
 def _norm(size: str, centre: str, book: Book, step: Step, at: Index) -> str:
-    """A number of a vector, less its centre, divided by its size; a zero vector stays zero."""
+    """A number of a vector, minus its centre, divided by its size; a zero vector stays zero."""
     row, eps = _row(book, step, at, "x"), step.options.get("eps") or 0
     square = size.format(r=row, d=step.value.shape[-1]) + (f"+{_number(eps)}" if eps else "")
     divided = f"({book.ref(step.inputs['x'], at)}{centre.format(r=row)})/SQRT({square})"
@@ -135,7 +135,7 @@ def _norm(size: str, centre: str, book: Book, step: Step, at: Index) -> str:
 
 
 def _argmax(book: Book, step: Step, at: Index) -> str:
-    """The value of the first key with the largest weight; where each weight is 0, 0."""
+    """The value of the first key with the largest weight; 0 if each weight is 0."""
     row = _row(book, step, at, "weights")
     weights = book.of(step.inputs["weights"], (*at[:-1], slice(None))).tolist()
     values = book.of(step.inputs["value"], (*at[:-2], slice(None), at[-1])).tolist()
@@ -145,7 +145,7 @@ def _argmax(book: Book, step: Step, at: Index) -> str:
     return f"IF(MAX({row})=0,0,{text})"
 
 
-# The formula of one number of a step, by the function that computes it, or by that and the inner quantity of it.
+# The formula of one number of a step, by its function, or by that and its inner quantity.
 FORMULAS: Mapping[Any, Formula] = {
     add_bias: _add_bias,
     apply_mask: _apply_mask,
@@ -169,7 +169,7 @@ FORMULAS: Mapping[Any, Formula] = {
 
 
 def formula_of(book: Book, step: Step) -> tuple[Formula, Step]:
-    """What writes the formulas of a step, and the step whose inputs it reads; raises AttnError where nothing does."""
+    """The writer of a step's formulas, and the step whose inputs it reads; raises AttnError if there is none."""
     if step.name in book.sources:
         return _moved_number, step
     trace, outer, name = book.trace, step, ""
@@ -181,7 +181,7 @@ def formula_of(book: Book, step: Step) -> tuple[Formula, Step]:
 
 
 def _recorded(book: Book, step: Step, inner: str, name: str) -> Formula:
-    """What writes the formulas of a step by a record of its function; raises AttnError where that has none."""
+    """The writer of a step's formulas from a recording of its function; raises AttnError if there is none."""
     try:
         formulas = RecordedFormulas(book, step, inner)
     except NotRecordedError as error:
@@ -197,7 +197,7 @@ def _recorded(book: Book, step: Step, inner: str, name: str) -> Formula:
 
 
 def _missing(name: str, step: Step, reason: NotRecordedError) -> AttnError:
-    """The error of numbers that no formula of a cell gives, by the record of a step."""
+    """The error for numbers without a cell formula, from the recording of a step."""
     where = f" ({reason.where})" if reason.where else ""
     message = f"{name} has no formulas of a spreadsheet: in {step.node.title}, {reason.message}{where}"
     return AttnError(message, where="--output", hint="write .md, .tex or .html")

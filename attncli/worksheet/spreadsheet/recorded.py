@@ -1,4 +1,4 @@
-"""Formulas of cells read off a record of a step's function: those that no table has, an own operator's among them."""
+"""Formulas of cells from a recording of a step's function, for functions without a table, own operators included."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,14 +12,14 @@ from attncli.plan.trace import Step
 from attncli.worksheet.spreadsheet.cells import Book, Index
 
 ATOM, POWER, PRODUCT, SUM, COMPARED = 5, 4, 3, 2, 1
-MAX_ARGUMENTS = 250  # of a function
-LEAST = "-1E+300"  # in place of −∞, which no cell has
+MAX_ARGUMENTS = 250  # arguments of a function
+LEAST = "-1E+300"  # replaces −∞, which no cell can hold
 OPERATORS: Mapping[str, tuple[str, int]] = {
     "add": ("+", SUM), "subtract": ("-", SUM), "multiply": ("*", PRODUCT), "divide": ("/", PRODUCT),
     "power": ("^", POWER), "less": ("<", COMPARED), "less_equal": ("<=", COMPARED), "greater": (">", COMPARED),
     "greater_equal": (">=", COMPARED), "equal": ("=", COMPARED), "not_equal": ("<>", COMPARED),
 }  # fmt: skip
-# The other functions; operands are in brackets where they are not atoms.
+# The other functions; operands have brackets unless they are atoms.
 FUNCTIONS: Mapping[str, str] = {
     "negative": "(0-{0})", "absolute": "ABS({0})", "exp": "EXP({0})", "exp2": "(2^{0})", "expm1": "(EXP({0})-1)",
     "log": "LN({0})", "log2": "LOG({0},2)", "log10": "LOG10({0})", "log1p": "LN(1+{0})", "sqrt": "SQRT({0})",
@@ -39,7 +39,7 @@ SUMS: Mapping[str, str] = {
 
 
 class RecordedFormulas:
-    """The formulas of the numbers of a step, or of an inner quantity; raises NotRecordedError without a record."""
+    """The formulas of a step's numbers, or of an inner quantity; raises NotRecordedError without a recording."""
 
     def __init__(self, book: Book, step: Step, inner: str = "") -> None:
         self.book = book
@@ -62,14 +62,14 @@ class RecordedFormulas:
         return self._text(self.result, flat)[0]
 
     def _text(self, step: Expression, flat: int) -> tuple[str, int]:
-        """The formula of one number of an expression, and how closely it binds."""
+        """The formula of one number of an expression, and its operator precedence."""
         found = self._texts.get((step, flat))
         if found is None:
             found = self._texts[step, flat] = self._written(step, flat)
         return found
 
     def _written(self, step: Expression, flat: int) -> tuple[str, int]:
-        """A number by what it is made of, down to cells and to numbers that no cell changes."""
+        """A number in terms of its inputs, down to cells and to constants."""
         name = self.known.get(step) or (self.step.inputs.get(step.name) if step.function == ARGUMENT else None)
         if name is not None:
             return self._cell(name, step, flat), ATOM
@@ -91,7 +91,7 @@ class RecordedFormulas:
         return FUNCTIONS[step.function].format(*(self._closed(source, places[0], ATOM) for source, places in read))
 
     def _read(self, step: Expression, flat: int) -> list[tuple[Expression, list[int]]]:
-        """What one number is made of; raises NotRecordedError where that depends on numbers that may be changed."""
+        """The inputs of one number; raises NotRecordedError if they depend on numbers that a user may change."""
         numbers = MOVES.get(step.function, range(len(step.operands)))
         moving = (operand for at, operand in enumerate(step.operands) if at not in numbers)
         if any(part in self._varying for operand in moving for part in _parts(operand)):
@@ -99,14 +99,14 @@ class RecordedFormulas:
         return [(source, own[0].tolist()) for source, own in read_cells(step, np.array([flat]))]
 
     def _cell(self, name: str, step: Expression, flat: int) -> str:
-        """The cell of a number of a step; of one that is not shown the number."""
+        """The cell of a step's number; if that is not shown, the number."""
         if name in self.book.constants or name not in self.book.ids:
             return _number(np.ravel(step.value)[flat])[0]
         cell = str(self.book.cells[int(np.ravel(self.book.ids[name])[flat])])
         return f"IF(ISNUMBER({cell}),{cell},{LEAST})" if np.isneginf(step.value).any() else cell
 
     def _closed(self, step: Expression, flat: int, least: int) -> str:
-        """A number, in brackets where it is bound less closely."""
+        """A number, in brackets if its operator binds less."""
         text, binding = self._text(step, flat)
         return text if binding >= least else f"({text})"
 
@@ -117,7 +117,7 @@ class RecordedFormulas:
         return f"{self._closed(left, one[0], binding)}{sign}{self._closed(right, other[0], binding + 1)}", binding
 
     def _ids(self, step: Expression, places: Sequence[int]) -> Array | None:
-        """The cells of numbers that stand in cells as they are, and are not hidden."""
+        """The cells of numbers that cells hold unchanged and visible."""
         while step.function in MOVES and step in self._varying and step not in self.known:
             moved = [self._read(step, at) for at in places]
             if any(len(part) != 1 for part in moved) or len({part[0][0] for part in moved}) > 1:
@@ -129,7 +129,7 @@ class RecordedFormulas:
         return np.asarray(np.ravel(self.book.ids[name])[list(places)])
 
     def _sum(self, function: str, source: Expression, places: Sequence[int]) -> str:
-        """A function of several numbers: of a range of cells where they stand next to one another."""
+        """A function of several numbers: of a range of cells if they are adjacent."""
         ids = self._ids(source, places)
         if ids is not None and self.book.range(ids):
             return f"{function}({self.book.range(ids)})"
@@ -149,7 +149,7 @@ class RecordedFormulas:
 
 
 def _varying(result: Expression, book: Book, step: Step) -> set[Expression]:
-    """The expressions that depend on numbers that may be changed in a cell."""
+    """The expressions that depend on numbers that a user may change in a cell."""
     found = set[Expression]()
     for expression in ordered(result):
         if expression.function == ARGUMENT:
@@ -170,7 +170,7 @@ def _parts(operand: Any) -> list[Expression]:
 
 
 def _number(value: Any) -> tuple[str, int]:
-    """A number as it is written in a formula."""
+    """A number as formulas write it."""
     number = float(value)
     if not np.isfinite(number):
         return (LEAST if number < 0 else LEAST[1:]), ATOM

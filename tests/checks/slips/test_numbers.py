@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import attncli
+from attncli.checks.bugs import bugs
 from attncli.checks.slips import SLIPS
 from attncli.checks.slips.records import Computation, FittedNumber
 from attncli.checks.slips.search import own_attempt, run_attempt, with_slip
@@ -24,11 +25,14 @@ MISTAKES = [*NUMBERED, *UNIT_MISTAKES]
 ALIKE = ({"scale_factor", "temperature_factor"},)  # where nothing is added to the scores
 
 
-# One of each file of slips is quick enough for every run.
+# One of each file of slips is quick enough for every run. The bugs of test_bugs.py are named too; of other slips every
+# second one is deep, by its first mistake.
 FIRST = {SLIPS[one.slip].change.__module__: one for one in reversed(MISTAKES)}
+OF_NO_BUG = {one.slip: one for one in reversed(MISTAKES) if one.slip not in {bug.slip for bug in bugs().values()}}
+SECOND = [*OF_NO_BUG.values()][::2]
 DEEP = [
-    pytest.param(one, marks=() if one in FIRST.values() else (pytest.mark.deep, pytest.mark.long)[at % 2])
-    for at, one in enumerate(MISTAKES)
+    pytest.param(one, marks=() if one in FIRST.values() else pytest.mark.deep if one in SECOND else pytest.mark.long)
+    for one in MISTAKES
 ]
 
 
@@ -106,8 +110,8 @@ SENTENCES = {
     "temperature_factor": "What the softmax reads is 1.4286 times too small: its temperature is 1.4286.",
     "softcap_value": "The problem has no softcap, and the scores have one of 1.7.",
     "mask_value": "Masked scores are −2.7 instead of −∞, and take part in the softmax.",
-    "alibi_heads": "Alibi's slopes are the first 4 of those of 16 heads.",
-    "alibi_shard": "Alibi's slopes are those of the heads 8 to 11 of 16.",
+    "alibi_heads": "Alibi's slopes are the first 4 for 16 heads.",
+    "alibi_shard": "Alibi's slopes belong to the heads 8 to 11 of 16.",
     "chunk_size": "Chunks have 8 tokens instead of 16.",
     "key_lengths_off": "The lengths of the keys are 1 too small: the last real keys do not take part.",
     "rope_dims_value": "Rope turns the first 4 features of a head instead of 8.",
@@ -123,9 +127,9 @@ SENTENCES = {
     "qk_norm_of_one": "Only the queries are normalized.",
     "key_items_alone_exchanged": "Batch items read the keys of others: those numbered 0, 0, 2.",
     "key_heads_exchanged": "Query heads read the keys and values of other key heads: those numbered 1, 0, 0, 0.",
-    "values_shifted": "The values are shifted by one row: each key has that of a key after it.",
+    "values_shifted": "The values are shifted by one row: each key has the value of a key after it.",
     "int8_blocks": "The values are rounded to 8-bit integers, with a scale for each row.",
-    "alibi_ranks": "Alibi's slopes are those of the first 2 heads on each of 2 devices.",
+    "alibi_ranks": "Alibi's slopes are for the first 2 heads on each of 2 devices.",
     "rope_cache_offset": "Rope puts the new tokens 3 positions after their own: the cache is counted twice.",
     "rope_scaling_value": "Rope divides positions by 8 instead of 1.",
     "masks_tiled": "The masks mask of batch items are tiled for the heads instead of repeated: a head reads another.",
@@ -137,7 +141,7 @@ SENTENCES = {
     "pages_exchanged": "The pages 0 and 2 of the values, of 8 tokens, are exchanged.",
     "float8_blocks": "The keys are rounded to float8_e4m3, with a scale for each row.",
     "scale_of_latent": "The scores are divided by the root of the width of the latent, 7, instead of 14.",
-    "lambda_of_another_layer": "The number λ_init is that of layer 0 instead of 2, counted from 0.",
+    "lambda_of_another_layer": "The number λ_init belongs to layer 0 instead of 2, counted from 0.",
     "index_rope_pairs": "Rope turns neighbours, not halves, in the indexer.",
     "top_of_other_size": "A query keeps 1 key instead of 4.",
     "key_scale_per_head": (
@@ -160,11 +164,11 @@ SENTENCES = {
     "carried_state_not_decayed": "What is carried into a chunk of 8 tokens is not decayed there.",
     "features_permuted": (
         "The features of the values are in another order: "
-        "1 has that of 2, 2 has that of 4, 3 has that of 6, 4 has that of 1, 5 has that of 3, 6 has that of 5."
+        "1 has 2's, 2 has 4's, 3 has 6's, 4 has 1's, 5 has 3's, 6 has 5's."
     ),
     "values_permuted": (
-        "The values are those of other keys: 0 has that of 30, 1 has that of 29, 2 has that of 28, 3 has that of 27, "
-        "4 has that of 26, 5 has that of 25, and 24 more."
+        "The values belong to other keys: 0 has 30's, 1 has 29's, 2 has 28's, 3 has 27's, "
+        "4 has 26's, 5 has 25's, and 24 more."
     ),
 }
 
@@ -262,7 +266,7 @@ def test_a_number_that_people_know_is_called_by_its_name(factor: float, name: st
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_no_slip_explains_noise(seed: int) -> None:
     keys = given(seed)
     assert attncli.check(against={"output": normal(1, 4, 29, 8, seed=seed + 50)}, **keys).explained_by == ()

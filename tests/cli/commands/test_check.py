@@ -299,7 +299,7 @@ def test_the_file_of_junit_is_no_input(name: str, run: Run, folder: Path) -> Non
         (("agrees.yaml", "--junit", "no/such/folder.xml"), "no/such/folder.xml: can't be written"),
         (("agrees.yaml", "--junit", ""), "--junit: the name is empty"),
         (("agrees.yaml", "--seed", "1", "--strict"), "--strict"),
-        (("empty",), "empty: has no problem of which something is expected"),
+        (("empty",), "empty: has no problem with expected numbers"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(words: tuple[str, ...], message: str, run: Run, folder: Path) -> None:
@@ -358,7 +358,7 @@ def test_numbers_in_the_wrong_place_have_what_to_type(words: str, message: str, 
     assert (ran.returncode, ran.stdout, ran.stderr.endswith(f"{message}\n")) == (2, "", True), ran.stderr
 
 
-FORGOTTEN = "no value is given, so the keys are used as values: output needs value, weights do not"
+FORGOTTEN = "no value is given, so the keys are used as values; only output depends on value"
 
 
 @pytest.mark.parametrize(
@@ -377,7 +377,7 @@ def test_a_folder_without_a_problem_does_not_hide_the_others(run: Run, folder: P
     (folder / "empty").mkdir()
     ran = run("check", "empty", "agrees.yaml")
     assert ran.returncode == 2
-    assert ran.stderr.startswith("attn: empty: has no problem of which something is expected; expected a file")
+    assert ran.stderr.startswith("attn: empty: has no problem with expected numbers; expected a file")
     assert verdict(ran) == "1 of 2 agree, 1 can't be checked."
     assert ran.stdout.splitlines()[1].startswith("✓ agrees.yaml: ")
 

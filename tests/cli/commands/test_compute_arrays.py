@@ -91,7 +91,7 @@ def test_a_table_can_be_of_one_head_alone(run: Run, arrays: dict[str, np.ndarray
         (["-o", "o.npy", "--explain"], "--output o.npy: a .npy file holds one array; --explain writes every step; "),
         (["--mask", "[[1, 2]]"], "--mask: 2 is neither 0 nor 1"),
         (["--window", "3"], "--window: '3' is not a window; expected LEFT,RIGHT"),
-        (["--position", "rope:dims=3"], "--position: rope turns pairs, and can't turn 3 of the 6 features"),
+        (["--position", "rope:dims=3"], "--position: rope rotates pairs; it can't rotate 3 of a head's 6 features"),
         (["--position", "rope:interleaved=1"], "--position, rope, interleaved: 1 is neither true nor false"),
         (["--bias", "q.npz"], "q.npz: there is no such file"),
         (["--kv-heads", "3"], "--kv-heads: kv_heads is 3; key has 2 heads on its second axis"),

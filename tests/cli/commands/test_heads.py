@@ -175,7 +175,7 @@ def test_padding_does_not_count(run: Run, tmp_path: Path) -> None:
 def test_rows_that_are_no_distribution_are_said(run: Run, tmp_path: Path) -> None:
     np.save(tmp_path / "half.npy", np.eye(4)[None] / 2)
     shown = run("heads", "half.npy").stdout
-    assert "entropy and keys leave out rows that are no distribution" in shown
+    assert "entropy and keys leave out rows that are not distributions" in shown
     assert "sums of 0.5 to 0.5" in shown
 
 
@@ -192,14 +192,14 @@ def test_rows_that_are_no_distribution_are_said(run: Run, tmp_path: Path) -> Non
             "--kind: no head is called mixed; there are 2 first token, 1 uniform, 1 previous token",
         ),
         ("maps.npy --kind inductoin", "--kind: unknown kind of head 'inductoin'; did you mean 'induction'?"),
-        ("maps.npy --lengths 6", "--lengths: 6 is not a number of tokens, and the maps have 5 keys"),
+        ("maps.npy --lengths 6", "--lengths: 6 is not a number of tokens, but the maps have 5 keys"),
         ("maps.npy --lengths 5,x", "--lengths: "),
-        ("maps.npy --mask-file vector.npy", "--mask-file: 3 numbers in a row, and the maps have 5 keys"),
+        ("maps.npy --mask-file vector.npy", "--mask-file: 3 numbers in a row, but the maps have 5 keys"),
         ("maps.npy -o heads.npz", "--output heads.npz: no list of heads is written as npz"),
         ("maps.npy --batch 1", "--batch: there are no batch items"),
         ("mask.npy", "mask.npy: holds bool, not weights"),
         ("vector.npy", "vector.npy: has the shape (3,); expected [layers heads n m]"),
-        ("attentions.pt", "is a pickle of PyTorch's"),
+        ("attentions.pt", "is a PyTorch pickle"),
         ("words.csv", "words.csv: is not a file of saved maps"),
     ],
 )

@@ -148,7 +148,7 @@ def test_yaml_is_not_written_to_a_file_that_another_format_would_be_read_from(
     words: tuple[str, ...], run: Run, tmp_path: Path
 ) -> None:
     ran = run(*words)
-    message = "attn: p.json: the suffix is not that of a YAML file; name a .yaml or .yml file\n"
+    message = "attn: p.json: the suffix does not name a YAML file; name a .yaml or .yml file\n"
     assert (ran.returncode, ran.stderr, (tmp_path / "p.json").exists()) == (2, message, False)
 
 

@@ -11,7 +11,7 @@ from tests.arrays import normal
 from tests.checkpoints import FEATURES, HEADS, LLAMA, llama_tensors, write_checkpoint
 from tests.cli.running import Run
 
-NO_YAML = "the suffix is not that of a YAML file; name a .yaml or .yml file"
+NO_YAML = "the suffix does not name a YAML file; name a .yaml or .yml file"
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def test_the_file_of_a_layer_names_the_tokenizer_and_reads_a_sentence(
     assert [found[key].value for key in ("sentence", "tokenizer")] == ["The cat: sat", "../tiny/tokenizer.json"]
     assert {"embeddings", "token_count"}.isdisjoint(found)
     later = run("model", checkpoint, "--layer", "0-1", "--sentence", "hi", "-o", "new")
-    assert "--sentence: layer 1 reads what layer 0 has made of the tokens; leave it out" in later.stderr
+    assert "--sentence: layer 1 reads the output of layer 0; leave it out" in later.stderr
     lines = run("model", checkpoint, "--layer", "0").stdout.splitlines()
     assert any(line.startswith("# attn compute layer.yaml --sentence 'The cat sat'") for line in lines)
 
@@ -301,7 +301,7 @@ def test_tensors_of_a_file_that_was_not_downloaded_are_listed_without_shapes(run
         (["none"], "none: there is no such file or folder; name a model's folder, with its config.json"),
         (
             ["tiny", "--layer", "0", "-o", "x.npy"],
-            "x.npy: the suffix is not that of a YAML file; name a .yaml or .yml file",
+            "x.npy: the suffix does not name a YAML file; name a .yaml or .yml file",
         ),
         (["tiny", "--layer", "0", "-o", "old.yaml"], "old.yaml: already exists; choose another name, or --force"),
     ],

@@ -252,7 +252,7 @@ ERRORS = [
         "--by-hand -o a --names b.csv",
         f"attn: --names, b.csv: '{37 * 'é'}...' is too long for the name of a ",
     ),
-    ("--by-hand -o a.tex --variants 2", "attn: --output a.tex: is to be a folder of sheets; write -o a --format tex"),
+    ("--by-hand -o a.tex --variants 2", "attn: --output a.tex: must be a folder of sheets; write -o a --format tex"),
     ("--by-hand -o a --variants 2 --format doc", "attn: --format: unknown format 'doc'; expected one of md, tex, "),
     ("p.yaml -o a.md --format md", "attn: --format: the suffix of the file says it; leave out --format"),
     ("--by-hand -o full --variants 2", "attn: full: already exists; choose another name, or --force"),

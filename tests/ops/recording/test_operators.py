@@ -69,5 +69,5 @@ def test_what_has_no_derivative_is_found_to_jump(operator: OperatorRecord) -> No
     grad = np.ones(np.shape(operator.function(**given)))
     for name, found in (derivatives_of(operator.function) or {}).items():
         if isinstance(found, NoDerivative) and name != "value":  # of argmax and sample the value that is taken has one
-            with pytest.raises(NotRecordedError, match="it jumps where"):
+            with pytest.raises(NotRecordedError, match="it jumps when"):
                 RecordedDerivative(operator.function, name)(grad, **given)

@@ -12,6 +12,7 @@ import pytest
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import import_object
 from attncli.engine.run import run
+from attncli.io.paths import check_is_not_refused
 from attncli.render import formats
 from attncli.render.document import Document, Grid, Section
 from attncli.render.formats import (
@@ -124,6 +125,12 @@ def test_a_format_of_documents_writes_all_that_they_have(row: OutputFormat) -> N
     text = "".join(import_object(row.function)(document, TEXT_FILE))
     shown = ["all stages", "weights", "W", "cat", "dog", "owl", "0.5", "2.5", "head 3", "hen", "fox", "hidden: 1"]
     assert [word for word in [*shown, "p + q", "How much is taken.", "6 + 7 = 13", "So."] if word not in text] == []
+
+
+@pytest.mark.parametrize("suffix", [suffix for row in DOCUMENT_FORMATS for suffix in row.suffixes if suffix != ".txt"])
+def test_a_document_is_not_read_as_a_problem(suffix: str) -> None:
+    with pytest.raises(AttnError, match="is a text for people"):
+        check_is_not_refused(Path(f"x{suffix}"))
 
 
 @pytest.mark.parametrize("module", [html_tables, latex, markdown, terminal])

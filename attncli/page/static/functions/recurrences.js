@@ -246,7 +246,7 @@ const RECURRENCE = {
     ...Object.fromEntries(MADE_OF.map((role) => [role, unless("states", role, untilToken(role))])),
   },
   work(cell) {
-    if (!cell.has("states")) return [["of so many tokens, which are computed in chunks, no states are kept"]];
+    if (!cell.has("states")) return [["so many tokens are computed in chunks, which keep no states"]];
     const query = cell.terms(mapped(cell, "query"));
     const reading = productsOf(query, cell.terms("states"));
     const name = `${cell.symbol()}(${cell.label("n")})[${cell.label("e")}]`;
