@@ -342,7 +342,8 @@ class CaseMaker:
         step = self.domain.keys.step
         if step > LONGEST // LONGEST_IN_STEPS:
             return step * int(self.random.integers(1, LONGEST_IN_STEPS + 1))
-        return int(round(LONGEST ** self.random.random()))
+        length: int = round(LONGEST ** self.random.random())
+        return length
 
     def _one_of(self, values: Sequence[Value]) -> Value:
         return values[int(self.random.integers(len(values)))]

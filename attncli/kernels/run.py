@@ -276,7 +276,7 @@ def _find_mistakes(
     kept = []
     for mistake in candidates.values():
         explained = [one for one in chosen if trial.explained_by(*one, mistake) is not None]
-        # One alone may be explained by chance; in one tile or head mistakes look alike, and the largest tells them apart.
+        # One alone may be explained by chance; in one tile or head mistakes look alike, so the largest decides.
         if len(explained) >= min(ENOUGH_INPUTS, len(chosen)) and explained[-1] is chosen[-1]:
             kept.append((mistake, explained))
     most = max((len(explained) for _, explained in kept), default=0)
