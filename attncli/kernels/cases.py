@@ -36,7 +36,8 @@ WITH_EXTRAS = ((1, 1, 2), (1, 2, 3), (2, 5, 5), (2, 4, 9), (1, 9, 17), (1, 3, 66
 FEATURES = (4, 1, 3, 8, 2, 16, 5)
 LARGEST_FEATURES = 64  # once
 BATCHES = (1, 2, 1, 3)
-LONGEST_IN_STEPS = 3  # of a function that takes lengths in steps
+LONGEST_IN_STEPS = 3  # blocks of a function that takes lengths in steps
+MOST_BLOCKS = 20  # squares of such a block that the scores of a random input are
 MAX_SCORES = 2**17  # of a random input
 MOST_DRAWS = 50  # of sizes, for those of a random input
 MOST_ALIKE = 2  # systematic inputs of the same sizes and kind
@@ -311,15 +312,15 @@ class CaseMaker:
 
     def drawn(self, count: int) -> Iterator[KernelCase]:
         """So many inputs whose sizes and kinds are drawn too."""
-        longest = max(LONGEST, LONGEST_IN_STEPS * self.domain.keys.step)
+        most = max(MAX_SCORES, MOST_BLOCKS * self.domain.keys.step**2)
         for _ in range(count):
             heads = self._one_of(self.domain.heads)
             for _ in range(MOST_DRAWS):
-                queries, keys = (round(longest ** self.random.random()) for _ in range(2))
+                queries, keys = (self._length() for _ in range(2))
                 keys = queries if self.random.random() < 0.4 else keys
                 batch = int(self.random.integers(1, 4))
                 s = self.domain.fit(Sizes(batch, *heads, queries, keys))
-                if s.batch * s.heads * s.queries * s.keys <= MAX_SCORES:
+                if s.batch * s.heads * s.queries * s.keys <= most:
                     break
             else:  # no input of the domain is as small
                 batch, queries, keys = 1, 1, 1
@@ -335,6 +336,14 @@ class CaseMaker:
     def _score_kinds(self) -> list[str]:
         """The kinds of scores: a recurrence has none that could be large."""
         return ["normal", "equal"] if self.domain.is_recurrence else list(_SCORES)
+
+    def _length(self) -> int:
+        """A length: as often a short one as one of many tiles, or some blocks of a function that takes long blocks."""
+        step = self.domain.keys.step
+        if step > LONGEST // LONGEST_IN_STEPS:
+            return step * int(self.random.integers(1, LONGEST_IN_STEPS + 1))
+        length: int = round(LONGEST ** self.random.random())
+        return length
 
     def _one_of(self, values: Sequence[Value]) -> Value:
         return values[int(self.random.integers(len(values)))]

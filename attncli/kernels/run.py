@@ -97,7 +97,7 @@ def _run(trial: Trial, domain: Domain) -> TrialReport:
     cases = _cases(trial, domain)
     failures: list[tuple[KernelCase, Failure]] = []
     refusals: dict[str, int] = {}
-    count, telling, ended = 0, 0, 0
+    count, telling, telling_failures, ended = 0, 0, 0, 0
     is_stopped = is_interrupted = False
     end = time.monotonic() + TRY_SECONDS
     for done, case in enumerate(cases):
@@ -117,7 +117,10 @@ def _run(trial: Trial, domain: Domain) -> TrialReport:
         if found is not None:
             failures.append((case, found))
             ended += found.kind in ("crashed", "timeout")
-        is_stopped = ended >= MOST_ENDED or len(failures) >= MOST_FAILURES
+        if found is not None and found.returned:
+            telling_failures += _is_telling(case, domain)
+        is_enough = telling_failures >= NAMED_INPUTS or len(failures) >= 2 * MOST_FAILURES
+        is_stopped = ended >= MOST_ENDED or (len(failures) >= MOST_FAILURES and is_enough)
         is_late = time.monotonic() > end and telling >= LEAST_TELLING and done + 1 < len(cases)
         if is_late:
             trial.untried.append(f"{count_of(len(cases) - done - 1, 'more input')}, after {TRY_SECONDS:g} s")
@@ -273,7 +276,8 @@ def _find_mistakes(
     kept = []
     for mistake in candidates.values():
         explained = [one for one in chosen if trial.explained_by(*one, mistake) is not None]
-        if len(explained) >= min(ENOUGH_INPUTS, len(chosen)):  # one alone may be explained by chance
+        # One alone may be explained by chance; in one tile or head mistakes look alike, so the largest decides.
+        if len(explained) >= min(ENOUGH_INPUTS, len(chosen)) and explained[-1] is chosen[-1]:
             kept.append((mistake, explained))
     most = max((len(explained) for _, explained in kept), default=0)
     common = [(mistake, explained) for mistake, explained in kept if len(explained) == most]

@@ -484,25 +484,25 @@ def padding_on_other_side(case: Computation) -> Iterator[Variant]:
                 yield Variant(changed, f"Padding on the {side} is read as padding on the {other}.")
 
 
-def _padding(case: Computation) -> Node | None:
-    """The rule of lengths of keys, or else of a mask of keys."""
+def _rows_of_keys(case: Computation) -> Node | None:
+    """The rule of lengths of keys, or else of a mask of keys, or of packed sequences."""
     rules = rules_of(case)
-    return rules.get("key_lengths", rules.get("key_mask"))
+    return next((rules[name] for name in ("key_lengths", "key_mask", "cu_seqlens") if name in rules), None)
 
 
-@plan_slip("keys have lengths or a mask", _padding, number=PAGE)
-def last_block_read_whole(case: Computation, padding: Node, number: int) -> Iterator[Variant]:
+@plan_slip("keys have lengths or a mask, or sequences are packed", _rows_of_keys, number=PAGE)
+def last_block_read_whole(case: Computation, rule: Node, number: int) -> Iterator[Variant]:
     """The lengths of the keys are rounded up to whole blocks or pages: the padding in the last one takes part."""
-    sentence = f"The last block of {number} keys is read whole: the padding in it takes part."
-    yield Variant(case.with_changed_value(padding.name, _whole_blocks, options={"size": number}), sentence)
+    what = "padding" if "n" not in rule.letters or rule.shape[-2] == 1 else "next sequence"
+    sentence = f"The last block of {number} keys is read whole: the {what} in it takes part."
+    yield Variant(case.with_changed_value(rule.name, _whole_blocks, options={"size": number}), sentence)
 
 
 def _whole_blocks(shown: Array, *, size: int) -> Array:
-    """A mask that shows all keys of the blocks of which it shows any."""
-    keys = shown.shape[-1]
-    filled = np.concatenate([shown, np.zeros((*shown.shape[:-1], -keys % size), dtype=bool)], axis=-1)
-    blocks = filled.reshape(*shown.shape[:-1], -1, size).any(axis=-1)
-    return np.repeat(blocks, size, axis=-1)[..., :keys]
+    """A mask that shows as many keys, from the first that it shows on, as make whole blocks."""
+    keys, first = np.arange(shown.shape[-1]), shown.argmax(axis=-1, keepdims=True)
+    count = -(-shown.sum(axis=-1, keepdims=True) // size) * size
+    return np.asarray((first <= keys) & (keys < first + count))
 
 
 def _longer(x: Array, *, by: int, most: int) -> Array:

@@ -218,16 +218,15 @@ def rope_mixed_pairs(case: Computation) -> Iterator[Variant]:
 @plan_slip("rope turns queries and keys, and several pairs of features", is_general=True)
 def rope_pairs_of_one(case: Computation) -> Iterator[Variant]:
     """Rope turns pairs in each half of the queries and pairs of neighbours of the keys, or the other way."""
-    names = _rotated_names(case.plan)
+    names, pairs = _rotated_names(case.plan), ("one feature in each half", "neighbours")
     if _rotated_count(case.problem) <= 2 or len(names) < 2:
         return
     for name, whose, others in zip(names, ("queries", "keys"), ("keys", "queries"), strict=True):
         node = case.plan.by_name[name]
         is_interleaved = not node.options["interleaved"]
         turned = replace(node, options={**node.options, "interleaved": is_interleaved})
-        pairs = ("one feature in each half", "neighbours")
-        sentence = f"Rope turns pairs of {pairs[is_interleaved]} of the {whose}"
-        yield Variant(case.with_nodes(turned), f"{sentence}, and of {pairs[not is_interleaved]} of the {others}.")
+        also = f"and of {pairs[not is_interleaved]} of the {others}"
+        yield Variant(case.with_nodes(turned), f"Rope turns pairs of {pairs[is_interleaved]} of the {whose}, {also}.")
 
 
 def _has_base(case: Computation) -> bool:

@@ -249,10 +249,9 @@ def pages_exchanged(case: Computation, number: Sequence[int]) -> Iterator[Varian
 def page_of_another(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
     """A page of the values, of the keys, or of both is another one, as by one wrong entry of a page table."""
     tokens, one, other = number
-    where = f"page {other}, its neighbour" if abs(one - other) == 1 else f"page {other}"
     options = {"pages": tuple(number), "is_both": False}
     for changed, what in with_changed_rows(case, (["value"], BOTH, ["key"]), _exchanged, **options):
-        yield Variant(changed, f"Page {one} of the {what}, of {tokens} tokens, is read from {where}.")
+        yield Variant(changed, f"Page {one} of the {what}, of {tokens} tokens, is read from page {other}.")
 
 
 def _exchanged(x: Array, *, pages: Sequence[int], is_both: bool = True) -> Array:

@@ -64,7 +64,7 @@ def _summed_weights(case: Computation) -> Node | None:
     return softmax_node(case) if _sums_values(case) else None
 
 
-def _with_context(case: Computation, attend: Attend, sentence: str, **options: float) -> Iterator[Variant]:
+def _with_context(case: Computation, attend: Attend, sentence: str, **options: Any) -> Iterator[Variant]:
     """The plan in which another function makes the context directly from scores and values, as a kernel does."""
     context, weights = reads_of_context(case), softmax_node(case)
     if context is None or weights is None:
@@ -111,23 +111,28 @@ add_slips(
 def divided_in_each_tile(case: Computation, number: int) -> Iterator[Variant]:
     """The sum of values is divided by the sum of exponentials in each tile, not once after the last."""
     tile = f"tile of {count_of(number, 'key')}"
-    sentence = f"The output is divided by the sum of exponentials in each {tile}, and not multiplied back."
-    yield from _with_context(case, _divided_in_tiles, sentence, tile=number)
-    sentence = f"Each {tile} has a softmax of its own, and what these give is added up."
-    yield from _with_context(case, _divided_in_tiles, sentence, tile=number, adds_up=True)
+    divided = f"The output is divided by the sum of exponentials in each {tile}, and not multiplied back."
+    alone = f"Each {tile} has a softmax of its own, and what these give is added up."
+    for how, sentence in (("skipping hidden tiles", divided), ("in all tiles", divided), ("alone", alone)):
+        yield from _with_context(case, _divided_in_tiles, sentence, tile=number, how=how)
 
 
-def _divided_in_tiles(scores: Array, value: Array, *, temperature: float, tile: int, adds_up: bool = False) -> Array:
+def _divided_in_tiles(scores: Array, value: Array, *, temperature: float, tile: int, how: str) -> Array:
     """A weighted sum that is divided after each tile by the sum so far, or the sum of those of the tiles."""
-    output, total, largest = np.zeros(1), np.full(scores.shape[:-1], -np.inf), np.full(scores.shape[:-1], -np.inf)
+    output, total = np.zeros(1), np.full(scores.shape[:-1], -np.inf)
+    largest = total
     for first in range(0, scores.shape[-1], tile):
         part = slice(first, first + tile)
         own, logarithm, own_largest = _attended(scores[..., part] / temperature, value[..., part, :])
-        before, new = largest, logarithm + own_largest
+        new = logarithm + own_largest
         total = np.logaddexp(total, new)
         finite = np.where(np.isfinite(total), total, 0)
-        shares = (0 * finite, 0 * finite) if adds_up else (before - finite, new - finite)
-        output = np.exp(shares[0])[..., None] * output + np.exp(shares[1])[..., None] * own
+        kept, share = np.exp(largest - finite), np.exp(new - finite)
+        if how == "alone":
+            kept, share = np.ones(1), np.ones(1)
+        elif how == "skipping hidden tiles":
+            kept = np.where(np.isneginf(new), 1, kept)
+        output = kept[..., None] * output + share[..., None] * own
         largest = np.maximum(largest, np.where(np.isneginf(new), -np.inf, own_largest))
     return output
 
@@ -203,8 +208,7 @@ def _in_equal_splits(wrong: Mapping[str, Mapping[str, Any]]) -> Change:
 
 
 for _name, (_sentence, _wrong) in MERGED.items():
-    # Halves are averaged in pairs of slips too.
-    _number = replace(SPLIT, usual=(2,)) if _name == "splits_averaged" else SPLIT
+    _number = replace(SPLIT, usual=(2,)) if _name == "splits_averaged" else SPLIT  # halves, in pairs of slips too
     add_slips(plan_slip(WHERE, _sums_values, number=_number), {_name: (_sentence, _in_equal_splits(_wrong))})
 
 

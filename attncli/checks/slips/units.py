@@ -72,7 +72,7 @@ def _of_others(case: Computation, letter: str, arrays: Mapping[str, Node]) -> It
 
 
 def _taken(x: Array, *, order: Sequence[int], axis: int) -> Array:
-    """The entries in another order along an axis, which may be one fewer in a part."""
+    """The entries in another order along an axis."""
     return x.take(order, axis)
 
 
@@ -97,12 +97,10 @@ def input_of_other_item(case: Computation) -> Iterator[Variant]:
     return _of_others(case, "b", _arrays(case))
 
 
-def _moved(what: str, unit: str, tile: int) -> Iterator[tuple[str, dict[str, Any]]]:
+def _moved(what: str, units: str, tile: int) -> Iterator[tuple[str, dict[str, Any]]]:
     """How rows of tiles are mistaken, after the sentence that says so."""
-    units = {"key": "keys", "query": "queries"}[unit]
-    of_tile, one = f"{'row' if tile == 1 else f'tile of {tile} {units}'}", "row" if tile == 1 else f"tile of {tile}"
-    are = "are" if what in ARE else "is"
-    yield f"Each {of_tile} has the {what} of the first one.", {"by": None}
+    are, one = "are" if what in ARE else "is", "row" if tile == 1 else f"tile of {tile}"
+    yield f"Each {one if tile == 1 else f'{one} {units}'} has the {what} of the first one.", {"by": None}
     yield f"The {what} {are} one {one} late: each has that of the one before it.", {"by": -tile}
     yield f"The {what} {are} one {one} late, and zeros for the first one.", {"by": -tile, "is_filled": True}
     yield f"The {what} {are} one {one} early, and the last one is read twice.", {"by": tile}
@@ -123,20 +121,20 @@ def _in_tiles(x: Array, *, axis: int, tile: int, by: int | None, is_filled: bool
 def keys_of_other_tile(case: Computation, number: int) -> Iterator[Variant]:
     """The keys, the values, or a bias or mask of keys are those of another tile: the first, or one late or early."""
     for words in (["value"], ["key"], BOTH):
-        for sentence, moved in _moved(" and ".join(f"{word}s" for word in words), "key", number):
+        for sentence, moved in _moved(" and ".join(f"{word}s" for word in words), "keys", number):
             for changed, _ in with_changed_rows(case, (words,), _in_tiles, axis=-2, tile=number, **moved):
                 yield Variant(changed, sentence)
-    yield from _arrays_in_tiles(case, "m", "key", number)
+    yield from _arrays_in_tiles(case, "m", "keys", number)
 
 
-def _arrays_in_tiles(case: Computation, letter: str, unit: str, tile: int) -> Iterator[Variant]:
+def _arrays_in_tiles(case: Computation, letter: str, units: str, tile: int) -> Iterator[Variant]:
     """The computations in which an array has other entries along queries or keys."""
     for what, node in _arrays(case).items():
-        if _has(node, letter) and node.name != "position_bias" and what != "key_lengths":
-            for sentence, moved in _moved(what, unit, tile):
-                if not moved.get("is_filled"):
-                    options = {"axis": node.letters.index(letter), "tile": tile, **moved}
-                    yield Variant(case.with_changed_value(node.name, _in_tiles, options=options), sentence)
+        own = _moved(what, units, tile) if _has(node, letter) and what not in ("position bias", "key_lengths") else ()
+        for sentence, moved in own:
+            options = {"axis": node.letters.index(letter), "tile": tile, **moved}
+            if "is_filled" not in moved:
+                yield Variant(case.with_changed_value(node.name, _in_tiles, options=options), sentence)
 
 
 @plan_slip(
@@ -147,7 +145,7 @@ def _arrays_in_tiles(case: Computation, letter: str, unit: str, tile: int) -> It
 )
 def queries_of_other_tile(case: Computation, number: int) -> Iterator[Variant]:
     """The queries, or a bias, a mask or decays are those of another tile: the first, or one late or early."""
-    return _arrays_in_tiles(case, "n", "query", number)
+    return _arrays_in_tiles(case, "n", "queries", number)
 
 
 @plan_slip("sequences are packed", needs_all="n", is_paired=False, is_general=True)

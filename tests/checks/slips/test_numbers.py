@@ -151,7 +151,7 @@ SENTENCES = {
     "keys_of_other_tile": "The values are one tile of 8 late: each has that of the one before it.",
     "positions_by_tile": "The positions of keys are counted from the beginning of their tile of 8.",
     "keys_read_twice": "Keys 8 to 15 are read twice: each takes part in the softmax as two.",
-    "page_of_another": "Page 1 of the keys and values, of 8 tokens, is read from page 2, its neighbour.",
+    "page_of_another": "Page 1 of the keys and values, of 8 tokens, is read from page 2.",
     "two_splits_merged": "Two splits, of 24 and 7 keys, are averaged, each with the same weight.",
     "divided_in_each_tile": (
         "The output is divided by the sum of exponentials in each tile of 8 keys, and not multiplied back."

@@ -100,6 +100,31 @@ def tile_by_tile(keys: Keys, tile: int, how: str) -> np.ndarray:
     return output[None]
 
 
+def divided_up_to_the_diagonal(keys: Keys, tile: int) -> np.ndarray:
+    """Causal online softmax that divides in each tile, and stops at that of the query's own key."""
+    scores, values = scores_of(keys), values_of(keys)
+    output = np.zeros((HEADS, N, D))
+    for head, row in np.ndindex(HEADS, N):
+        largest, total = -np.inf, 0.0
+        for first in range(0, row + 1, tile):
+            part = scores[head, row, first : min(first + tile, row + 1)]
+            new = max(largest, part.max())
+            factor, powers = np.exp(largest - new), np.exp(part - new)
+            total = total * factor + powers.sum()
+            summed = powers @ values[head, first : first + len(part)]
+            output[head, row], largest = (output[head, row] * factor + summed) / total, new
+    return output[None]
+
+
+def packed_in_whole_tiles(keys: Keys, tile: int) -> np.ndarray:
+    """Packed sequences, whose last tile also has the first keys of the next one."""
+    bounds, rows = PACKED["cu_seqlens"], np.arange(M)
+    sequence = np.searchsorted(bounds, rows, side="right") - 1
+    first, count = np.array(bounds)[sequence], np.diff(bounds)[sequence]
+    end = first + -(-count // tile) * tile
+    return with_visible(keys, (first[:, None] <= rows) & (rows < end[:, None]))
+
+
 def with_pairs(keys: Keys, *, of_query: bool) -> np.ndarray:
     """The output with pairs of neighbours turned in the queries or the keys, and halves in the others."""
     order = [*range(0, D, 2), *range(1, D, 2)]
@@ -186,6 +211,7 @@ UNIT_MISTAKES = [
     Mistake("two_splits_merged", 9, lambda k, at: merged(k, at, np.e, keeps_maxima=False)),
     Mistake("divided_in_each_tile", 8, lambda k, t: tile_by_tile(k, t, "divided")),
     Mistake("divided_in_each_tile", 16, lambda k, t: tile_by_tile(k, t, "softmax of its own")),
+    Mistake("divided_in_each_tile", 8, divided_up_to_the_diagonal, {"causal": True}),
     Mistake("new_tile_rescaled", 8, lambda k, t: tile_by_tile(k, t, "rescaled")),
     Mistake("window_side_misread", None, lambda k, _: with_visible(k, (DISTANCE <= 3) & (DISTANCE >= -6)), WINDOW),
     Mistake("window_side_misread", None, lambda k, _: with_visible(k, DISTANCE <= 6), WINDOW),
@@ -202,6 +228,7 @@ UNIT_MISTAKES = [
         lambda k, t: of_lengths(k, [16, 24, 16]),
         {**ITEMS, "key_mask": np.arange(M) < np.array([13, 21, 9])[:, None]},
     ),
+    Mistake("last_block_read_whole", 8, packed_in_whole_tiles, {**PACKED, "causal": False}),
     Mistake("sequence_bounds_off", 1, lambda k, by: packed(k, [0, 9, 20 + by, M]), PACKED),
     Mistake("rope_pairs_of_one", None, lambda k, _: with_pairs(k, of_query=False), ROPE),
     Mistake("rope_pairs_of_one", None, lambda k, _: with_pairs(k, of_query=True), ROPE),
