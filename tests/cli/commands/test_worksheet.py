@@ -149,7 +149,7 @@ def test_candidates_are_the_same_in_a_list_a_report_and_the_grades(run: Run, tmp
         tmp_path, f"{inputs}expected: {{scores: [[1.0, 0.5]]}}\n", "a.yaml"
     )  # divided by d, or twice by its root
     write_file(tmp_path, f"{inputs}expected: {{scores: [[1.4142, 0.7071]]}}\n", "b.yaml")
-    both = "scale_by_d or scaled_twice"
+    both = "scaled_twice or scale_by_d"
     assert both in run("check", "a.yaml").stdout.splitlines()[0]
     assert (
         f"✗ a.yaml: 2 of 2 numbers differ, first in scores ({both}"
