@@ -68,15 +68,17 @@ def try_function(
     backward_function: str | None = option(
         "Try the gradients of this function of q, k, v and grad_output.", metavar="FUNCTION"
     ),
-    lengths: str | None = option("Numbers of queries and keys that it takes; found by trying.", metavar="N,N"),
+    lengths: str | None = option(
+        "Numbers of queries and keys that it takes (--dim: features); else found by trying.", metavar="N,N"
+    ),
     square: bool = flag("It takes as many queries as keys.", "--square"),
     laws: bool = flag("Try laws that need no reference: the same bits in a batch, in chunks …", "--laws"),
     device: str | None = option("Pass tensors on this device of PyTorch: cuda, mps, xpu.", metavar="NAME"),
-    interpret: bool = flag("Run Triton kernels by its interpreter, on the CPU.", "--interpret"),
+    interpret: bool = flag("Run Triton kernels in its interpreter, on the CPU.", "--interpret"),
     inputs: str | None = option("Drawn inputs besides the chosen ones; default 100, of a command 10.", metavar="N"),
     timeout: str | None = option("Longest time of a call; default 10.", metavar="SECONDS"),
-    rtol: str | None = option("Relative tolerance, in place of that derived.", metavar="X"),
-    atol: str | None = option("Absolute tolerance, in place of that derived.", metavar="X"),
+    rtol: str | None = option("Relative tolerance, instead of the derived one.", metavar="X"),
+    atol: str | None = option("Absolute tolerance, instead of the derived one.", metavar="X"),
     output: str | None = option(
         "Write the smallest input as a problem, with what it gave.", "--output", "-o", metavar="FILE"
     ),
@@ -95,7 +97,7 @@ def try_function(
     from attncli.kernels.document import trial_answer
     from attncli.kernels.process import KernelCommand, KernelProcess
     from attncli.kernels.run import try_function
-    from attncli.kernels.trial import COMMAND, SLIP_SECONDS, TrialOptions
+    from attncli.kernels.trial import COMMAND, SLIP_SECONDS, TORCH, TrialOptions
 
     output_options.check_format("try", writes_documents)
     decimals = output_options.decimals  # an error before any work
@@ -119,7 +121,7 @@ def try_function(
     options = TrialOptions(
         inputs=_whole(inputs, "--inputs", TrialOptions.inputs if command is None else INPUTS_OF_COMMAND),
         seed=seed,
-        library=arrays if command is None else COMMAND,
+        library=(arrays or (None if device is None else TORCH)) if command is None else COMMAND,
         layout=layout or (None if command is None else "bhnd"),
         returns=None if returns is None else read_returns(returns, "--returns"),
         check=CheckOptions(rtol=_number(rtol, "--rtol"), atol=_number(atol, "--atol"), seconds=SLIP_SECONDS),

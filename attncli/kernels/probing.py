@@ -166,12 +166,14 @@ def _check_can_be_called(trial: Trial, best: _Probe, libraries: Sequence[str]) -
     arrays = " or ".join(_ARRAYS[library] for library in libraries)
     layouts = f"in layout {trial.options.layout}" if trial.options.layout else "in any layout"
     message = f"can't be called with {arrays} {layouts}: it {best.failure.sentence}"
-    said = best.failure.sentence.casefold()
-    hint = next(
-        (hint for text, hint in _NEEDS_DEVICE.items() if text in said),
-        "write a function (query, key, value) that calls it",
-    )
+    hint = hint_of(best.failure.sentence, "write a function (query, key, value) that calls it")
     raise AttnError(message, where=trial.interface.function, hint=hint)
+
+
+def hint_of(sentence: str, otherwise: str) -> str:
+    """What to type where a function refuses arrays of the CPU, by what it says; otherwise another hint."""
+    said = sentence.casefold()
+    return next((hint for text, hint in _NEEDS_DEVICE.items() if text in said), otherwise)
 
 
 def _interfaces(trial: Trial) -> list[Interface]:
