@@ -157,7 +157,7 @@ def _heads(asker: _Asker, domain: Domain) -> Domain:
     if len(heads) < len(domain.heads) and not is_said:
         heads += [pair for pair in USUAL_HEADS if pair not in heads and takes(pair)]
     has_groups = any(heads != kv_heads for heads, kv_heads in domain.heads)
-    may_have_groups = not (is_said or has_groups or domain.is_recurrence)
+    may_have_groups = not (is_said or has_groups or domain.is_recurrence or domain.has_gradients)
     if may_have_groups and all(_has_groups(trial, domain, pair) for pair in GROUPS):
         heads += GROUPS
     domain = replace(domain, heads=heads or [own])

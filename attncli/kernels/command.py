@@ -3,7 +3,7 @@
 import os
 import shlex
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from attncli.cli.option_values import (
     check_convention,
     check_stdin,
     make_inputs,
+    no_effect,
     read_problem_options,
     write_alias_notes,
 )
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from attncli.kernels.calls import Interface
     from attncli.kernels.process import FunctionDescription, KernelProcess
     from attncli.kernels.report import TrialReport
-    from attncli.kernels.trial import TrialOptions
+    from attncli.kernels.trial import Description, TrialOptions
 
 TIMEOUT = 10.0  # seconds
 FIRST_TIMEOUT = 120.0  # of the first call, which may import and compile
@@ -68,18 +69,21 @@ def try_function(
     backward_function: str | None = option(
         "Try the gradients of this function of q, k, v and grad_output.", metavar="FUNCTION"
     ),
-    lengths: str | None = option("Numbers of queries and keys that it takes; found by trying.", metavar="N,N"),
+    lengths: str | None = option(
+        "Numbers of queries and keys that it takes (--dim: features); else found by trying.", metavar="N,N"
+    ),
     square: bool = flag("It takes as many queries as keys.", "--square"),
     laws: bool = flag("Try laws that need no reference: the same bits in a batch, in chunks …", "--laws"),
     device: str | None = option("Pass tensors on this device of PyTorch: cuda, mps, xpu.", metavar="NAME"),
-    interpret: bool = flag("Run Triton kernels by its interpreter, on the CPU.", "--interpret"),
+    interpret: bool = flag("Run Triton kernels in its interpreter, on the CPU.", "--interpret"),
     inputs: str | None = option("Drawn inputs besides the chosen ones; default 100, of a command 10.", metavar="N"),
     timeout: str | None = option("Longest time of a call; default 10.", metavar="SECONDS"),
-    rtol: str | None = option("Relative tolerance, in place of that derived.", metavar="X"),
-    atol: str | None = option("Absolute tolerance, in place of that derived.", metavar="X"),
+    rtol: str | None = option("Relative tolerance, instead of the derived one.", metavar="X"),
+    atol: str | None = option("Absolute tolerance, instead of the derived one.", metavar="X"),
     output: str | None = option(
         "Write the smallest input as a problem, with what it gave.", "--output", "-o", metavar="FILE"
     ),
+    shows_page: bool = flag("Show the failing input in the browser: its errors, its arithmetic.", "--open"),
     quiet: bool = flag("Print the verdict alone.", "--quiet", "-q"),
     convention: As = None,
     force: Force = False,
@@ -93,9 +97,7 @@ def try_function(
     from attncli.kernels.calls import read_returns
     from attncli.kernels.description import describe
     from attncli.kernels.document import trial_answer
-    from attncli.kernels.process import KernelCommand, KernelProcess
-    from attncli.kernels.run import try_function
-    from attncli.kernels.trial import COMMAND, SLIP_SECONDS, TrialOptions
+    from attncli.kernels.trial import COMMAND, SLIP_SECONDS, TORCH, TrialOptions
 
     output_options.check_format("try", writes_documents)
     decimals = output_options.decimals  # an error before any work
@@ -119,7 +121,7 @@ def try_function(
     options = TrialOptions(
         inputs=_whole(inputs, "--inputs", TrialOptions.inputs if command is None else INPUTS_OF_COMMAND),
         seed=seed,
-        library=arrays if command is None else COMMAND,
+        library=(arrays or (None if device is None else TORCH)) if command is None else COMMAND,
         layout=layout or (None if command is None else "bhnd"),
         returns=None if returns is None else read_returns(returns, "--returns"),
         check=CheckOptions(rtol=_number(rtol, "--rtol"), atol=_number(atol, "--atol"), seconds=SLIP_SECONDS),
@@ -131,28 +133,49 @@ def try_function(
         device=device or TrialOptions.device,
         without_dtypes={BFLOAT16: WRONG_BFLOAT16} if interpret or os.environ.get(INTERPRET) == "1" else {},
     )
-    seconds = TIMEOUT if timeout is None else _number(timeout, "--timeout") or TIMEOUT
-    first_seconds = FIRST_TIMEOUT if timeout is None else 0.0
     with ProgressBar("trying") as progress:
         options = replace(options, progress=progress)
-        if command is not None:
-            if options.is_backward:
-                message = "gradients are tried of a function, not of a command"
-                raise AttnError(message, where="--backward", hint="name a function, FILE.py:FUNCTION")
-            with KernelCommand(command, seconds) as runner:
-                interface, found = _interface_of_command(runner.words)
-                report = try_function(runner, interface, found, description, options)
-        else:
-            assert function is not None
-            with KernelProcess(seconds, first_seconds, {INTERPRET: "1"} if interpret else {}) as process:
-                interface, found, options = _interface(process, function, backward_function, options)
-                report = try_function(process, interface, found, description, options)
+        seconds = None if timeout is None else _number(timeout, "--timeout") or TIMEOUT
+        runs = _Run(function, command, backward_function, seconds, {INTERPRET: "1"} if interpret else {})
+        report = runs.report(description, options)
     written = _write_smallest(report, file, read_inputs, is_strict=strict)
     answer = trial_answer(report, seed, decimals, written, is_quiet=quiet)
     with streams.while_read():
         write_answer(answer, output_options)
+    if shows_page:
+        _open_page(report, output_options, decimals, is_strict=strict)
     if not report.passes:
         raise typer.Exit(DIFFERS if report.failed else FAILED)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What is run: a function with its backward function, or a command; how long a call may take, and variables."""
+
+    function: str | None
+    command: str | None
+    backward: str | None
+    seconds: float | None
+    environment: Mapping[str, str]
+
+    def report(self, description: "Description", options: "TrialOptions") -> "TrialReport":
+        """The report of the trial; raises AttnError where gradients are asked of a command."""
+        from attncli.kernels.process import KernelCommand, KernelProcess
+        from attncli.kernels.run import try_function
+
+        seconds = self.seconds or TIMEOUT
+        if self.command is not None:
+            if options.is_backward:
+                message = "gradients are tried of a function, not of a command"
+                raise AttnError(message, where="--backward", hint="name a function, FILE.py:FUNCTION")
+            with KernelCommand(self.command, seconds) as runner:
+                interface, found = _interface_of_command(runner.words)
+                return try_function(runner, interface, found, description, options)
+        assert self.function is not None
+        first_seconds = FIRST_TIMEOUT if self.seconds is None else 0.0
+        with KernelProcess(seconds, first_seconds, self.environment) as process:
+            interface, found, options = _interface(process, self.function, self.backward, options)
+            return try_function(process, interface, found, description, options)
 
 
 def _targets(function: str | None, problem: str | None, command: str | None) -> tuple[str | None, str | None]:
@@ -248,6 +271,23 @@ def _interface_of_command(words: list[str]) -> "tuple[Interface, FunctionDescrip
     name = Path(words[0]).name
     passed = tuple(Passed(key, key, is_needed=True) for key in LAID_OUT)
     return Interface(passed, function=name, library="command"), FunctionDescription(name, None, (), ())
+
+
+def _open_page(report: "TrialReport", options: OutputOptions, decimals: int, *, is_strict: bool) -> None:
+    """Show the page of the smallest failing input in the browser: what `attn check` shows of its numbers."""
+    from attncli.checks.document import check_answer
+    from attncli.cli.browser import page_file, write_and_open
+    from attncli.kernels.document import outcome_of
+
+    outcome = outcome_of(report)
+    if outcome is None:
+        why = "there are no wrong numbers to show" if report.failed else "the function fails on no input"
+        streams.write_warnings([no_effect("open", why)], strict=is_strict)
+        return
+    answer = check_answer([outcome], (), decimals, is_suite=False)
+    with page_file(replace(options, format=None, json=False), report.function) as to_file:
+        to_page = replace(to_file, strict=is_strict)
+        write_and_open(lambda: write_answer(answer, to_page), to_page)
 
 
 def _write_smallest(report: "TrialReport", file: str | None, inputs: Any, *, is_strict: bool) -> str | None:

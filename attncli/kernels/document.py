@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
@@ -10,6 +11,7 @@ from attncli.base.text import count_of, escape_control, join_words
 from attncli.checks.bugs import bugs
 from attncli.checks.document import passed_line, slip_lines
 from attncli.checks.quantity import AGREES, DIFFERS, quantity_blocks
+from attncli.checks.report import CheckOutcome
 from attncli.kernels.cases import BOUNDS, MEMORIES
 from attncli.kernels.domain import Sizes
 from attncli.kernels.report import LEAST_TELLING, LawResult, OtherFailure, Smallest, TrialReport
@@ -279,6 +281,13 @@ def _keys(problem: ProblemSpec) -> Mapping[str, Any]:
         if not (isinstance(value, np.ndarray) or is_usual or name in LABELS):
             found[name] = ",".join(_number(x) for x in value) if isinstance(value, tuple) else value
     return found
+
+
+def outcome_of(report: TrialReport) -> CheckOutcome | None:
+    """The check of the smallest failing input, with the mistakes that explain it; None if it has no numbers."""
+    found = None if report.smallest is None else report.smallest.failure.report
+    own = None if found is None else replace(found, explanations=report.explanations)
+    return None if own is None else CheckOutcome(report.function, "", own, None, 0.0)
 
 
 def expected_of(smallest: Smallest) -> Mapping[str, Any]:

@@ -166,12 +166,14 @@ def _check_can_be_called(trial: Trial, best: _Probe, libraries: Sequence[str]) -
     arrays = " or ".join(_ARRAYS[library] for library in libraries)
     layouts = f"in layout {trial.options.layout}" if trial.options.layout else "in any layout"
     message = f"can't be called with {arrays} {layouts}: it {best.failure.sentence}"
-    said = best.failure.sentence.casefold()
-    hint = next(
-        (hint for text, hint in _NEEDS_DEVICE.items() if text in said),
-        "write a function (query, key, value) that calls it",
-    )
+    hint = hint_of(best.failure.sentence, "write a function (query, key, value) that calls it")
     raise AttnError(message, where=trial.interface.function, hint=hint)
+
+
+def hint_of(sentence: str, otherwise: str) -> str:
+    """What to type where a function refuses arrays of the CPU, by what it says; otherwise another hint."""
+    said = sentence.casefold()
+    return next((hint for text, hint in _NEEDS_DEVICE.items() if text in said), otherwise)
 
 
 def _interfaces(trial: Trial) -> list[Interface]:
@@ -201,7 +203,7 @@ def _probe_types(trial: Trial, interface: Interface, sizes: Sizes) -> _Probe:
     dtypes = trial.description.dtypes or (FIRST_TYPES if sizes == PROBES[0] else FRIENDLY_TYPES)
     known = TYPES.get(interface.library, TYPES[NUMPY])
     probes = []
-    for dtype in [one for one in dtypes if one in known]:
+    for dtype in [one for one in dtypes if one in known] or dtypes[:1]:  # JAX makes float32 of float64
         probes.append(_probe(trial, interface, sizes, dtype))
         if probes[-1].failure is None or probes[-1].quality == _TIMED_OUT:
             return probes[-1]

@@ -16,7 +16,7 @@ from attncli.kernels.cases import CaseMaker, KernelCase
 from attncli.kernels.chosen_tolerance import find_passed
 from attncli.kernels.domain import Domain
 from attncli.kernels.laws import try_laws
-from attncli.kernels.probing import find_call, find_mask
+from attncli.kernels.probing import find_call, find_mask, hint_of
 from attncli.kernels.process import CallFailure, FunctionDescription, Runner
 from attncli.kernels.report import LEAST_TELLING, Failure, Kind, OtherFailure, Smallest, TrialReport
 from attncli.kernels.shrink import Shrinker
@@ -128,7 +128,8 @@ def _run(trial: Trial, domain: Domain) -> TrialReport:
             break
     if not count:
         sentence = next(iter(refusals), "returns nothing")
-        raise AttnError(f"it refuses every input: it {sentence}", where=trial.interface.function, hint=CALL_HINT)
+        hint = hint_of(sentence, CALL_HINT)
+        raise AttnError(f"it refuses every input: it {sentence}", where=trial.interface.function, hint=hint)
     trial.untried += [f"{count_of(number, 'input')}: it {sentence}" for sentence, number in refusals.items()]
     report = _report(trial, domain, count, len(failures))
     passed = find_passed(trial, cases[:count], report.compared)

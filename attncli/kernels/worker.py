@@ -294,7 +294,9 @@ def to_array(value: Any) -> tuple[Any, str] | None:
                 value = getattr(value, method, lambda value=value: value)()
             name = str(getattr(value, "dtype", "")).rpartition(".")[2]
             if name in WIDER:
-                wide = value.float() if hasattr(value, "float") else value.astype(WIDER[name])
+                of_library = getattr(sys.modules.get("mlx.core"), WIDER[name], None)  # as MLX names a type
+                is_mlx = type(value).__module__.startswith("mlx.")
+                wide = value.float() if hasattr(value, "float") else value.astype(of_library if is_mlx else WIDER[name])
                 return np.asarray(wide), name
             value = np.asarray(value)
         except Exception:  # noqa: BLE001 - a tensor of another library may raise anything

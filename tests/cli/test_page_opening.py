@@ -18,6 +18,13 @@ from tests.problems import write_file
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the browser of these tests is a shell script")
 
+KERNEL = """
+import numpy as np
+def attention(q, k, v):
+    scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return {factor} * (weights / weights.sum(axis=-1, keepdims=True) @ v)
+"""
 NO_BROWSER = {"BROWSER": "", "DISPLAY": "", "WAYLAND_DISPLAY": ""}
 
 
@@ -135,3 +142,21 @@ def test_a_watched_page_is_opened_once_and_written_each_time(
     assert (tmp_path / "page.html").is_file()
     assert addresses == [(tmp_path / "page.html").as_uri()]
     assert capsys.readouterr().err == f"attn: the page is {tmp_path / 'page.html'}\n"
+
+
+WORDS = ("--inputs", "0", "--dtype", "float64", "--dim", "2", "--lengths", "20", "--quiet", "--open")
+
+
+def test_the_page_of_a_failing_kernel_names_the_mistake(run: Run, env: dict[str, str], tmp_path: Path) -> None:
+    write_file(tmp_path, KERNEL.format(factor=2), "kernel.py")
+    ran = run("try", "kernel.py:attention", *WORDS, env=env)
+    assert ran.returncode == 1
+    assert opened(tmp_path) == [page_of(ran)]
+    assert "output_factor" in page_of(ran).read_text(encoding="utf-8")
+
+
+def test_of_a_kernel_that_fails_on_no_input_there_is_no_page(run: Run, env: dict[str, str], tmp_path: Path) -> None:
+    write_file(tmp_path, KERNEL.format(factor=1), "kernel.py")
+    ran = run("try", "kernel.py:attention", *WORDS, env=env)
+    assert ran.stderr == "attn: warning: --open has no effect: the function fails on no input\n"
+    assert not (tmp_path / "opened").exists()

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from attncli.base.errors import AttnError
+from attncli.kernels.probing import hint_of
 from attncli.kernels.process import FunctionDescription, Parameter
 from tests.kernels import right_kernels
 from tests.kernels.running import try_text
@@ -305,3 +306,12 @@ def test_right_kernels_pass(kernel: str, tmp_path: Path) -> None:
     found, _ = run_trial(tmp_path, source, f"{options} --inputs 80")
     assert found["passes"], found["smallest"]
     assert found["tried"] > 80
+
+
+@pytest.mark.parametrize(
+    ("said", "hint"),
+    [("0 active drivers ([])", "--interpret runs a Triton kernel"), ("expected cuda", "--device cuda")],
+)
+def test_a_function_that_asks_for_a_device_is_told_the_option(said: str, hint: str) -> None:
+    assert hint_of(f"raises RuntimeError: {said}", "another").startswith(hint)
+    assert hint_of("raises ValueError: no", "another") == "another"

@@ -88,7 +88,6 @@ def test_gradients_are_tried_on_the_arrays_of_a_file(more: dict[str, np.ndarray]
 
 
 LIBRARIES = {
-    "mlx.core.fast:scaled_dot_product_attention": "NumPy arrays in any layout: it raises TypeError",
     "xformers.ops:memory_efficient_attention": "PyTorch tensors in any layout: it raises NotImplementedError",
 }
 
@@ -99,6 +98,19 @@ def test_a_function_of_a_library_that_takes_other_arrays_has_no_verdict(name: st
     ran = run_in_process("try", name, folder=tmp_path)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr.startswith(f"attn: {name.partition(':')[2]}: can't be called with {LIBRARIES[name]}")
+
+
+@pytest.mark.parametrize(
+    ("words", "arrays"),
+    [
+        ("mlx.core.fast:scaled_dot_product_attention --as mlx", "MLX arrays"),
+        ("jax.nn:dot_product_attention --as jax --dim 4 --lengths 24 --square --dtype float32", "JAX arrays"),
+    ],
+)
+def test_functions_of_other_libraries_are_given_their_arrays(words: str, arrays: str, tmp_path: Path) -> None:
+    ran = run_in_process("try", *words.split(), "--inputs", "0", folder=tmp_path)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert arrays in ran.stdout.splitlines()[1]
 
 
 def test_tokens_before_heads_are_found_by_trying(tmp_path: Path) -> None:

@@ -470,7 +470,7 @@ def key_lengths_off(case: Computation, _: Node, number: int) -> Iterator[Variant
     yield Variant(changed, f"The lengths of the keys are {size} too {direction}: {what}.")
 
 
-@plan_slip("batch items have padding, on the left or on the right")
+@plan_slip("batch items have padding, on the left or on the right", is_general=True)
 def padding_on_other_side(case: Computation) -> Iterator[Variant]:
     """Left padding is read as right padding, or right padding as left."""
     for name, rule in rules_of(case).items():

@@ -1,14 +1,11 @@
 """`attn compute`: scores, weights and output of a problem from a file, from options, or from both."""
 
-import os
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import import_object
 from attncli.cli import streams
 from attncli.cli.option_values import (
@@ -28,20 +25,13 @@ from attncli.cli.option_values import (
 from attncli.cli.output_file import STDOUT, check_beside_is_no_input, check_is_no_input
 from attncli.cli.output_options import OutputOptions, with_output_options
 from attncli.cli.problem_options import As, EditTexts, Layer, MaxSize, argument, with_problem_options
-from attncli.io.paths import path_of
 from attncli.problem.fields import option_name
-from attncli.render.formats import PAGE
 
 if TYPE_CHECKING:
     from attncli.cli.watch import Write
     from attncli.io.inputs import Inputs
     from attncli.plan.trace import RunResult
     from attncli.problem.edits import EditedProblem
-
-VARIABLE = "BROWSER"
-_DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY")  # a program can open a window if one of them is set
-_ALWAYS_HAVE_WINDOWS = ("darwin", "win32", "cygwin")  # systems without these variables
-_DEFAULT_NAME = "attention"  # of the page, if the problem is not in a file
 
 
 @with_problem_options()
@@ -108,34 +98,11 @@ def _writer(options: OutputOptions, problem: str | None) -> "Iterator[Write]":
     if not options.open:
         yield lambda edited, earlier: compute_and_write(edited, options, earlier)
         return
-    with _page_file(options, problem) as to_file:
+    from attncli.cli.browser import page_file
+
+    name = None if problem is None or problem == STDOUT else Path(problem).stem
+    with page_file(options, name) as to_file:
         yield lambda edited, earlier: compute_and_open(edited, to_file, earlier)
-
-
-@contextmanager
-def _page_file(options: OutputOptions, problem: str | None) -> Iterator[OutputOptions]:
-    """The options with a file for the page: the named one, otherwise one in a new private folder.
-
-    The browser needs the file, which has the name of the problem's file, so it stays; if the page can't be written,
-    nothing stays. Raises AttnError if the options name another format, or the folder can't be created.
-    """
-    import tempfile
-
-    _check_is_page(options)
-    if options.file is not None:
-        yield options
-        return
-    try:
-        folder = Path(tempfile.mkdtemp(prefix="attn-"))
-    except OSError as error:
-        message = f"can't create a temporary folder ({error.strerror or error})"
-        raise AttnError(message, where="--open", hint="name a file: -o page.html") from None
-    name = _DEFAULT_NAME if problem is None or problem == STDOUT else Path(problem).stem
-    try:
-        yield replace(options, output=str(folder / f"{name}.html"))
-    finally:
-        with suppress(OSError):  # the page is in it
-            folder.rmdir()
 
 
 def compute_and_open(edited: "EditedProblem", options: OutputOptions, earlier: "RunResult | None") -> "RunResult":
@@ -143,53 +110,9 @@ def compute_and_open(edited: "EditedProblem", options: OutputOptions, earlier: "
 
     Without a browser it writes the page and warns. Parameters and exceptions are the same as in `compute_and_write`.
     """
-    import webbrowser
-
+    from attncli.cli.browser import write_and_open
     from attncli.cli.output import compute_and_write
 
     if earlier is not None:
         return compute_and_write(edited, options, earlier)
-    has_browser = _has_browser()
-    if not has_browser:
-        message = f"--open found no browser: open the file in one, or name one in {VARIABLE}"
-        streams.write_warnings([message], strict=options.strict)
-    result = compute_and_write(edited, options)
-    assert options.file is not None
-    path = path_of(options.file).resolve()
-    streams.write_error(f"the page is {path}")
-    if has_browser and not webbrowser.open(path.as_uri()):
-        streams.write_warnings([f"the browser did not start: open {path} in one"], strict=options.strict)
-    return result
-
-
-def _check_is_page(options: OutputOptions) -> None:
-    """Raise AttnError if the options write another format than the page, or write to standard output."""
-    others = {
-        f"--format {options.format}": options.format is not None,
-        "--json": options.json,
-        f"--output {STDOUT}": options.output == STDOUT,
-    }
-    for option, is_given in others.items():
-        if is_given:
-            hint = "--open shows the page, a file of HTML: leave out one of them"
-            raise AttnError(f"--open and {option} contradict each other", hint=hint)
-    if options.file is not None and options.output_format.name != PAGE:
-        hint = "name a .html file, or leave out --open"
-        raise AttnError("--open shows the page, which is HTML", where=f"--output {options.file}", hint=hint)
-
-
-def _has_browser() -> bool:
-    """Whether the user has chosen a browser, or one can open a window.
-
-    Without a display Python finds browsers in the terminal, which run no scripts.
-    """
-    import webbrowser
-
-    has_windows = sys.platform in _ALWAYS_HAVE_WINDOWS or any(map(os.environ.get, _DISPLAYS))
-    if not has_windows and not os.environ.get(VARIABLE):
-        return False
-    try:
-        webbrowser.get()
-    except webbrowser.Error:
-        return False
-    return True
+    return write_and_open(lambda: compute_and_write(edited, options), options)
