@@ -42,6 +42,7 @@ class _Asker:
     trial: Trial
     maker: CaseMaker
     end: float
+    has_shape: bool  # whether the output of what it takes has the right shape
     borders: dict[str, tuple[str, str]] = field(
         default_factory=dict
     )  # the kind of input and what is said, by its cause
@@ -51,7 +52,7 @@ class _Asker:
     ) -> bool:
         """Whether the function takes an input with some other `sizes`, or of another kind, than it is known to take.
 
-        It does where it raises no exception, and where values are wider than keys returns an output as wide.
+        It does where it raises no exception, and returns an output of the right shape where it does so otherwise.
         """
         if time.monotonic() > self.end:
             return True
@@ -67,7 +68,7 @@ class _Asker:
         if isinstance(found, CallFailure):
             is_refused = found.kind == "raised"
         else:
-            is_refused = isinstance(found, Failure) and own.features != own.value_features
+            is_refused = isinstance(found, Failure) and self.has_shape
         if is_refused and not isinstance(found, dict):
             self.borders.setdefault(found.cause, (kind, f"it {found.sentence}"))
         return not is_refused
@@ -92,7 +93,9 @@ def find_domain(trial: Trial) -> Domain:
     domain = replace(domain, dtypes=dtypes)
     if not trial.base.is_taken:
         return domain
-    asker = _Asker(trial, CaseMaker(domain), time.monotonic() + SECONDS)
+    maker = CaseMaker(domain)
+    has_shape = isinstance(results_of(trial, maker.make(trial.base.sizes, trial.base.dtype)), dict)
+    asker = _Asker(trial, maker, time.monotonic() + SECONDS, has_shape)
     for find in (_dtypes, _features, _widths, _batches, _heads, _order, _lengths, _kinds):
         domain = find(asker, domain)
     borders = tuple(f"{kind}: {said}" for kind, said in asker.borders.values())

@@ -271,14 +271,18 @@ def _find_mistakes(
     places = dict.fromkeys(round(at * (len(rich) - 1) / (NAMED_INPUTS - 1)) for at in range(NAMED_INPUTS))
     chosen = [rich[at] for at in places]
     candidates: dict[tuple[str, ...], Explanation] = {}
+    of_largest: list[tuple[str, ...]] = []
     for case, failure in chosen:
-        for found in trial.explain(case, failure).explanations:
+        own = trial.explain(case, failure).explanations
+        of_largest = [found.slips for found in own]
+        for found in own:
             candidates.setdefault(found.slips, found)
     kept = []
     for mistake in candidates.values():
         explained = [one for one in chosen if trial.explained_by(*one, mistake) is not None]
         # One alone may be explained by chance; in one tile or head mistakes look alike, so the largest decides.
-        if len(explained) >= min(ENOUGH_INPUTS, len(chosen)) and explained[-1] is chosen[-1]:
+        is_of_largest = any({*mistake.slips} <= {*slips} for slips in of_largest)  # with another one, or alone
+        if len(explained) >= min(ENOUGH_INPUTS, len(chosen)) and (is_of_largest or explained[-1] is chosen[-1]):
             kept.append((mistake, explained))
     most = max((len(explained) for _, explained in kept), default=0)
     common = [(mistake, explained) for mistake, explained in kept if len(explained) == most]
